@@ -1,9 +1,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from tagwire.frames.frame import Frame
 from tagwire.layout import Layout
 from tagwire.limits import Limits
 from tagwire.message.base import Message, Struct
+from tagwire.records.batch import RecordBatch
+from tagwire.records.building import BatchBuilder
+from tagwire.records.format import Format
+from tagwire.records.record import Record
 
 class NotNative(Exception): ...
 
@@ -66,11 +71,36 @@ class Elements:
     def write(self, elements: list[Any], inputs: tuple[Any, ...]) -> tuple[bytes | None, tuple[int, ...], bool]: ...
 
 class Gathering:
-    first: Any
+    first: tuple[int, int]
     inputs: tuple[Any, ...]
-    def __init__(self, plan: Elements, first: Any, inputs: tuple[Any, ...]) -> None: ...
+    def __init__(self, plan: Elements, inputs: tuple[Any, ...]) -> None: ...
+    def take(self, element: Any) -> bool: ...
     def __len__(self) -> int: ...
     def written(self) -> tuple[bytes, tuple[int, ...]]: ...
+
+class FramePlan:
+    message: type[Message]
+    def __init__(self, frame: type[Frame], header: Plan, body: Plan, template: Message) -> None: ...
+    def read(self, data: bytes, gc: bool) -> Frame | None: ...
+    def write(self, message: Message, correlation_id: int, client_id: str | None) -> bytes | None: ...
+
+class Magic2:
+    def __init__(
+        self, batch: type[RecordBatch], format: Format, records: Elements, names: tuple[str, str, str]
+    ) -> None: ...
+    def records_of(self, batch: RecordBatch) -> Iterator[Record] | None: ...
+    def build(self, builder: BatchBuilder) -> RecordBatch | None: ...
+
+class BatchReader:
+    def __init__(
+        self,
+        plan: Magic2,
+        otherwise: Callable[[bytes, int], RecordBatch],
+        other_length_at: int,
+        other_gap: int,
+        other_magic: int,
+    ) -> None: ...
+    def over(self, buf: bytes) -> Iterator[RecordBatch]: ...
 
 class Codec:
     message: type[Message]

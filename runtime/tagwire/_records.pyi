@@ -20,6 +20,9 @@ def lines(
     head: bytes,
     most: int,
 ) -> tuple[bytes, int, int]: ...
+def totals(
+    data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, has_attributes: bool
+) -> tuple[int, int, int, int, int | None, int | None, int, int, bool] | None: ...
 
 class Rows:
     next_offset: int

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
@@ -47,8 +48,8 @@ def own_batch(format: Format, data: bytes) -> "RecordBatch":
     return RecordBatch(format, head, data, 0, len(data), DEFAULT_LIMITS)
 
 
-def _copied(format: Format, data: bytes, limits: Limits) -> "RecordBatch":
-    return read_batch(data, 0, format, limits, outline=True)
+def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "RecordBatch":
+    return read_batch(data, 0, format, limits, outline=True, strict=strict)
 
 
 class RecordBatch:
@@ -58,7 +59,7 @@ class RecordBatch:
     takes for none: -1, False, None.
     """
 
-    __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_head", "_limits", "_start", "_strict")
+    __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
 
     def __init__(
         self,
@@ -72,15 +73,21 @@ class RecordBatch:
         strict: bool = True,
     ) -> None:
         self._format = format
-        self._head = head
+        self.__dict__["_head"] = head
         self._buf = buf
         self._start = start
         self._end = end
         self._limits = limits
         self._strict = strict
         self._begun: Walk | None = None
+        self._quick = format.plans.quick if strict else None
 
     # ------------------------------------------------------------ the head
+
+    @cached_property
+    def _head(self) -> dict[str, Any]:
+        """The values of its head: those of a batch that the engine has checked in one call are read on first use."""
+        return read_batch(self._buf, self._start, self._format, self._limits)._head
 
     @property
     def format(self) -> str:
@@ -241,11 +248,19 @@ class RecordBatch:
         return Messages(self._format, self._head, self.codec, self._start, self._limits, deviated)
 
     def __iter__(self) -> Iterator[Record]:
+        found = None if self._quick is None else self._quick.records_of(self)
+        return self._iterate() if found is None else found
+
+    def _iterate(self) -> Iterator[Record]:
         records = self._records()
         if self._limits.records is None and self._limits.headers is None:
             return records
         stated = len(self) if "count" in self._format.fields else 0
         return bounded(records, stated, self.format, self._start, self._limits)
+
+    def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
+        """The records from this one on, by the layout: see `Walk.by_layout`."""
+        return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
         """Called with the error of a strict reader, if the records are read as Kafka reads them."""
@@ -311,7 +326,7 @@ class RecordBatch:
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy has the bytes of this batch alone; errors in its records count positions from its first byte."""
-        return _copied, (self._format, self.encode(), self._limits)
+        return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:
         what = f"{self.format} batch at offset {self._format.role(self._head, 'base_offset')}"

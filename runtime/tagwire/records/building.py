@@ -39,6 +39,7 @@ __all__ = ["AT_ONCE", "BatchBuilder", "build"]
 AT_ONCE: Final = 1 << 14
 """Records that are objects at a time, where a batch has more."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
+_NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 _IGNORED = "ignore_message_attributes"
 _OFFSETS: Final = ("base_offset", "last_offset")
 _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
@@ -51,20 +52,25 @@ class BatchBuilder:
         "__weakref__",
         "_gathering",
         "_has_attributes",
+        "_quick",
         "_records",
         "append_time",
         "as_read",
         "attribute_bits",
         "base_offset",
+        "base_sequence",
         "base_timestamp",
         "compression",
         "delete_horizon_ms",
-        "flags",
         "format",
         "ignore_message_attributes",
+        "is_control",
+        "is_transactional",
         "last_offset",
         "max_timestamp",
-        "numbers",
+        "partition_leader_epoch",
+        "producer_epoch",
+        "producer_id",
         "timestamp_type",
         "wrapper_key",
     )
@@ -102,6 +108,7 @@ class BatchBuilder:
         Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
+        self._quick = self.format.plans.quick
         self._gathering: Gathering | None = None
         self._records: list[Record] | None = None
         self._has_attributes: bool | None = None
@@ -117,16 +124,26 @@ class BatchBuilder:
         self.wrapper_key = wrapper_key
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
-        self.numbers = {
-            "partition_leader_epoch": partition_leader_epoch,
-            "producer_id": producer_id,
-            "producer_epoch": producer_epoch,
-            "base_sequence": base_sequence,
-        }
-        self.flags = {
-            "is_transactional": is_transactional,
-            "is_control": is_control,
-            "has_delete_horizon": delete_horizon_ms is not None,
+        self.partition_leader_epoch = partition_leader_epoch
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.is_transactional = is_transactional
+        self.is_control = is_control
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the header that do not depend on the records."""
+        return {name: getattr(self, name) for name in _NUMBERS}
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The bits of the attributes that have no other setting."""
+        has_horizon = self.delete_horizon_ms is not None
+        return {
+            "is_transactional": self.is_transactional,
+            "is_control": self.is_control,
+            "has_delete_horizon": has_horizon,
         }
 
     def append(
@@ -194,6 +211,9 @@ class BatchBuilder:
 
     def build(self) -> RecordBatch:
         """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
+        batch = None if self._quick is None else self._quick.build(self)
+        if batch is not None:
+            return batch
         self.check()
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
@@ -385,8 +405,7 @@ class BatchBuilder:
     def first(self) -> Record | None:
         """The first record, if there is one."""
         if self._gathering is not None:
-            first: Record = self._gathering.first
-            return first
+            return Record(*self._gathering.first, None, None)  # only these two values are asked for
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:

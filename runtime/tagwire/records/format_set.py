@@ -13,12 +13,16 @@ decided by their checksums.
 import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.layout import Layout
+from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.format import Format
 from tagwire.records.formats import FormatError, format_of
+
+if TYPE_CHECKING:
+    from tagwire._engine import BatchReader
 
 __all__ = ["AUTO", "FormatSet", "Formats", "format_set"]
 
@@ -118,6 +122,23 @@ class FormatSet:
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
     @cached_property
+    def quickly(self) -> "BatchReader | None":
+        """A native reader of batches without limits.
+
+        None if this set has no format of magic 2, or the native engine can't tell it from the others.
+        """
+        usual = self.alone or self.by_magic.get(2)
+        quick = None if usual is None or not self.strict else usual.plans.quick
+        tried = [] if self.alone is not None else [each.head_positions for each in self.tried]
+        places = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
+        if quick is None or len(places) > 1 or None in places[0]:
+            return None
+        from tagwire._engine import BatchReader
+        from tagwire.records.reading import batch_at
+
+        return BatchReader(quick, lambda buf, pos: batch_at(buf, pos, self, DEFAULT_LIMITS), *places[0])
+
+    @cached_property
     def magics(self) -> str:
         """The magic bytes as text: `0, 1, 2 or 3`."""
         *first, last = [str(each.magic) for each in self.formats]
@@ -159,6 +180,8 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
     """The requested formats: `auto` is v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
+    if type(given) is str:
+        return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
         if (given.only or not only) and (strict or not given.strict):
             return given

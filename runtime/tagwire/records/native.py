@@ -18,7 +18,7 @@ from tagwire.message.engines import engine
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:
-    from tagwire._engine import Elements, Gathering, Plan
+    from tagwire._engine import Elements, Gathering, Magic2, Plan
     from tagwire.records.format import Format
 
 __all__ = [
@@ -80,6 +80,21 @@ class Plans:
         from tagwire._engine import Plan
 
         return Plan(self._format.outline)
+
+    @cached_property
+    def quick(self) -> "Magic2 | None":
+        """Batches of magic 2 in one call; None for other formats."""
+        from tagwire.records.formats import format_of
+
+        if self.records is None or self._format.layout != format_of("v2").layout:
+            return None
+        from tagwire._engine import Magic2, NotNative
+        from tagwire.records.batch import RecordBatch
+
+        try:
+            return Magic2(RecordBatch, self._format, self.records, (OFFSET, TIMESTAMP, SCALE))
+        except NotNative:
+            return None
 
     def inputs(self, given: dict[str, int], head: dict[str, Any]) -> tuple[Any, ...]:
         """What the plan of the records has to know."""
@@ -207,9 +222,10 @@ def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp:
 
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     try:
-        return Gathering(plan, first, inputs)
-    except (OverflowError, TypeError, ValueError):  # the first, or bases that are no numbers of 64 bits
+        found = Gathering(plan, inputs)
+    except (OverflowError, TypeError):  # of bases that are not numbers of 64 bits
         return None
+    return found if found.take(first) else None
 
 
 def gathered(format: "Format", found: "Gathering") -> list[Record]:

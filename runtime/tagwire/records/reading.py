@@ -40,7 +40,10 @@ def read_batches(
     name or two formats with the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
-    return _batches(buf, format_set(format, only=only, strict=strict), limits, partial)
+    formats = format_set(format, only=only, strict=strict)
+    if limits is DEFAULT_LIMITS and not partial and formats.quickly is not None:
+        return formats.quickly.over(buf)
+    return _batches(buf, formats, limits, partial)
 
 
 def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> Iterator[RecordBatch]:

@@ -15,7 +15,7 @@ from zlib import crc32
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
 from cython cimport final, no_gc_clear
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from engine.declarations cimport *
 from engine.plan cimport *
@@ -50,10 +50,13 @@ from tagwire.wire.varint import UVARINT_MAX
 from tagwire.wire.types import WIRE_TYPES, wire_type
 
 __all__ = [
+    "BatchReader",
     "Choosing",
     "Codec",
     "Elements",
+    "FramePlan",
     "Gathering",
+    "Magic2",
     "NotNative",
     "Plan",
     "construct_natively",
@@ -80,9 +83,11 @@ include "engine/framing.pxi"
 include "engine/serializer.pxi"
 include "engine/elements.pxi"
 include "engine/calls.pxi"
+include "engine/frames.pxi"
 include "engine/choosing.pxi"
 include "engine/data_class.pxi"
 include "engine/json.pxi"
 include "engine/gathering.pxi"
+include "engine/batches.pxi"
 
 cdef Shared SHARED = Shared()

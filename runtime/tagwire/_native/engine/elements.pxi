@@ -25,6 +25,8 @@ cdef class Elements:
     """The names of the numbers that have to be known."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
+    cdef Py_ssize_t given_slots[7]  # of a record: those of the arguments of `append`; see gathering.pxi
+    cdef bint knows_slots
     cdef Py_ssize_t last_size
 
     def __cinit__(self, layout, *, bases, hidden, flags, follows):
@@ -44,6 +46,14 @@ cdef class Elements:
             self.places[index] = builder.inputs[name]
         self.kept = builder.kept
         self.depth = struct.depth
+
+    cdef int learn_slots(self) except -1:
+        cdef Py_ssize_t index
+        if not self.knows_slots:
+            for index, name in enumerate(GIVEN_NAMES):
+                self.given_slots[index] = slot_of(<object>self.element.made.cls, name)
+            self.knows_slots = True
+        return 0
 
     def layout(self):
         """The layout of an element."""
@@ -238,7 +248,8 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        self.others = iter(self.rest(self.index, start - self.r.start, self.most - elements, good))
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # of a batch
+        self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError
 

@@ -6,6 +6,7 @@ made; whatever else, and whatever the plan refuses, is for Python code, which ma
 
 cdef enum:
     GIVEN = 7  # the arguments of `append`
+    RESERVED = 61  # bytes before the elements: room for the header of a batch of magic 2
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
 
@@ -13,38 +14,42 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """Elements of a plan, counted from the bases in `inputs`. Raises NotNative, ValueError where `first` is not taken."""
+    """Elements of a plan, counted from the bases in `inputs`."""
 
     cdef Elements plan
-    cdef readonly object first
-    """The first element, as an object."""
     cdef readonly tuple inputs
     cdef object model  # holds each element while it is written; its slots borrow, and are empty else
-    cdef Py_ssize_t slots[GIVEN]
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
-    cdef int64_t last_offset
+    cdef int64_t last_offset, first_offset, first_timestamp
     cdef bytes done  # what was given away; the writer is empty then
     cdef bint is_lost
 
-    def __cinit__(self, Elements plan, first, tuple inputs):
-        cdef PyObject *given[GIVEN]
-        cdef Py_ssize_t index
+    def __cinit__(self, Elements plan, tuple inputs):
         cdef int register
-        self.plan, self.first, self.inputs = plan, first, inputs
+        self.plan, self.inputs, self.last_offset = plan, inputs, -1
         self.restart()
+        self.w.p += RESERVED
         self.model = taken(tw_new_object(&plan.element.made, True))
+        plan.learn_slots()
         plan.fill(self.known, inputs)
         for register in range(TW_REGISTERS):
             self.highest[register] = INT64_MIN
-        for index, name in enumerate(GIVEN_NAMES):
-            self.slots[index] = slot_of(type(first), name)
-            given[index] = TW_SLOT(<PyObject *>first, self.slots[index])
-        if type(first) is not type(self.model) or not all_given(given) or not self.add(given):
-            raise ValueError("the first element is not taken")
+
+    def take(self, element):
+        """Write an element that is an object; whether it could be."""
+        cdef PyObject *given[GIVEN]
+        cdef Py_ssize_t index
+        if type(element) is not type(self.model):
+            return False
+        for index in range(GIVEN):
+            given[index] = TW_SLOT(<PyObject *>element, self.plan.given_slots[index])
+            if given[index] == NULL:
+                return False
+        return self.add(given)
 
     def __dealloc__(self):
         tw_discard(&self.w)
@@ -52,8 +57,18 @@ cdef class Gathering:
     def __len__(self):
         return self.count
 
+    @property
+    def first(self):
+        """The offset and the timestamp of the first element, if there is one."""
+        return self.first_offset, self.first_timestamp
+
     def written(self):
         """The bytes, and the highest number of each input's items."""
+        highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
+        return self.finished()[RESERVED:], highest
+
+    cdef bytes finished(self):
+        """All bytes, with those reserved."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -63,8 +78,7 @@ cdef class Gathering:
             self.restart()
             self.is_lost = bytes == NULL
             self.done = taken(bytes)
-        highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
-        return self.done, highest
+        return self.done
 
     cdef int restart(self) except -1:
         start_writing(&self.w, self.stack, &SHARED.c)
@@ -110,29 +124,24 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.slots[4]  # so that no int need be made of it
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # so that no int need be made of it
         for index in range(GIVEN):
-            (<PyObject **>(model + self.slots[index]))[0] = given[index]
+            (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
         for index in range(GIVEN):
-            (<PyObject **>(model + self.slots[index]))[0] = NULL
+            (<PyObject **>(model + self.plan.given_slots[index]))[0] = NULL
         if failed < 0:
             self.is_lost = self.w.bytes == NULL and self.w.block == NULL and self.w.start != self.stack
             if not self.is_lost:
                 self.w.p = self.w.start + used
             refused_value()
             return False
+        if self.count == 0:
+            self.first_offset = offset
+            tw_exact_int(<object>given[2], &self.first_timestamp)
         self.count += 1
         self.last_offset = offset
         return True
-
-
-cdef bint all_given(PyObject **given) noexcept:
-    cdef Py_ssize_t index
-    for index in range(GIVEN):
-        if given[index] == NULL:
-            return False
-    return True
 
 
 cdef inline bint is_block(PyObject *value):
@@ -157,14 +166,35 @@ cdef object plain_pairs(object headers):
 # ---------------------------------------------------------------- a method of builders
 
 cdef PyMethodDef APPEND
-cdef Py_ssize_t GATHERING = -1  # where builders have theirs
+cdef enum:
+    # of BUILDER_NAMES
+    GATHERED = 0
+    QUICK = 1
+    RECORDS = 2
+    BASE_OFFSET = 3
+    LAST_OFFSET = 4
+    FIRST_NUMBER = 5
+    FIRST_FLAG = 9
+    FIRST_USUAL = 11
+    BASE_TIME = 11
+    HORIZON = 12
+    SETTINGS = 18
+
+cdef tuple BUILDER_NAMES = (
+    "_gathering", "_quick", "_records", "base_offset", "last_offset",
+    "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control",
+    "base_timestamp", "delete_horizon_ms", "max_timestamp", "ignore_message_attributes",
+    "compression", "timestamp_type", "append_time",
+)
+cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
+cdef Py_ssize_t BUILDER[SETTINGS]  # slots of builders, in the order of BUILDER_NAMES
 
 APPEND.ml_name = "append"
 APPEND.ml_meth = <void *>append
 APPEND.ml_flags = METH_FASTCALL | METH_KEYWORDS
 APPEND.ml_doc = (
     b"append($self, key=None, value=None, *, timestamp=-1, headers=(), offset=None, tombstone=None, attributes=0)\n--\n\n"
-    b"Add a record; without an offset it gets the one behind the last."
+    b"Add a record; without an offset it gets the one after the last."
 )
 cdef PyObject *NONE = <PyObject *>None
 cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
@@ -174,22 +204,50 @@ cdef tuple NO_HEADERS = ()
 cdef object append_method(object cls):
     """`append` for the class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it.
 
-    Raises NotNative where the class does not keep `_gathering` in a slot.
+    Raises NotNative where the class does not keep what it needs in slots.
     """
-    global GATHERING
-    GATHERING = checked_slot(cls, "_gathering")
+    cdef Py_ssize_t index
+    for index, name in enumerate(BUILDER_NAMES):
+        BUILDER[index] = checked_slot(cls, name)
     return descriptor(cls, &APPEND)
 
 
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef PyObject *given[GIVEN]
-    cdef PyObject *slot = TW_SLOT(<PyObject *>builder, GATHERING)
+    cdef PyObject *slot = TW_SLOT(<PyObject *>builder, BUILDER[GATHERED])
     cdef Gathering gathering
-    if slot != NULL and type(<object>slot) is Gathering and sort_arguments(args, count, names, given):
-        gathering = <Gathering>slot  # held: the collector may run code that takes it from the builder
-        if gathering.add(given):
-            return builder
+    if slot != NULL and sort_arguments(args, count, names, given):
+        if slot == NONE:
+            if begin_natively(builder, given):
+                return builder
+        elif type(<object>slot) is Gathering:
+            gathering = <Gathering>slot  # held: the collector may run code that takes it from the builder
+            if gathering.add(given):
+                return builder
     return append_in_python(builder, args, count, names)
+
+
+cdef bint begin_natively(object builder, PyObject **given) except -1:
+    """Whether the first record of a builder could be written."""
+    cdef int64_t offset, timestamp
+    cdef Gathering gathering
+    quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
+    if type(quick) is not Magic2 or setting(builder, RECORDS) is not None:
+        return False
+    if base is None:
+        base = 0 if given[4] == NONE else <object>given[4]
+    if time is None:
+        time = <object>given[2] if setting(builder, HORIZON) is None else setting(builder, HORIZON)
+    if not tw_exact_int(base, &offset) or not tw_exact_int(time, &timestamp) or offset == INT64_MIN:
+        return False
+    gathering = (<Magic2>quick).gathering(base, time)
+    gathering.last_offset = offset - 1
+    if not gathering.add(given):
+        return False
+    Py_INCREF(gathering)
+    (<PyObject **>(<char *><PyObject *>builder + BUILDER[GATHERED]))[0] = <PyObject *>gathering
+    Py_DECREF(None)
+    return True
 
 
 cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, PyObject *names):

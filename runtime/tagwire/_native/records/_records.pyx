@@ -25,10 +25,12 @@ from records.declarations cimport (
     tw_rows,
     tw_run,
     tw_take_records,
+    tw_totals,
+    tw_totals_of,
     tw_write_lines,
 )
 
-__all__ = ["RecordRun", "Rows", "facts", "lines"]
+__all__ = ["RecordRun", "Rows", "facts", "lines", "totals"]
 
 tw_prepare_rows()
 
@@ -114,6 +116,23 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
         is_right = tw_facts_of(&source.batch, <const int64_t *>numbers.buf, numbers.len // 8, made)
     PyBuffer_Release(&numbers)
     return found if is_right else None
+
+
+def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
+    """What the records of a batch have together, or None where one is not exactly right; see `tagwire.records.totals`.
+
+    The arguments are as for `lines`.
+    """
+    cdef Source source = Source(data, pos, end, count, bases)
+    cdef tw_totals t
+    cdef bint is_right
+    source.batch.has_attributes = has_attributes
+    with nogil:
+        is_right = tw_totals_of(&source.batch, &t)
+    if not is_right:
+        return None
+    times = (None, None) if count == 0 else (None if t.earliest == INT64_MAX else t.earliest, t.latest)
+    return count, t.bytes, t.nulls, t.with_headers, *times, t.first, t.last, bool(t.ascends)
 
 
 @final

@@ -48,6 +48,37 @@ int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count
     return p == batch->end;
 }
 
+int tw_totals_of(const tw_batch *batch, tw_totals *t)
+{
+    const uint8_t *p = batch->p;
+    tw_magic2_record record;
+    memset(t, 0, sizeof *t);
+    t->earliest = INT64_MAX;
+    t->latest = INT64_MIN;
+    t->ascends = 1;
+    for (int64_t left = batch->left; left > 0; left--) {
+        int64_t offset, timestamp = batch->base_timestamp;
+        if (!tw_read_magic2(p, batch->end, batch->has_attributes, &record) || !tw_are_right(record.headers) ||
+            !tw_add(batch->base_offset, record.offset, &offset) ||
+            (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+            return 0;
+        if (left == batch->left)
+            t->first = offset;
+        else if (offset <= t->last)
+            t->ascends = 0;
+        t->last = offset;
+        t->bytes += (record.key_size > 0 ? record.key_size : 0) + (record.value_size > 0 ? record.value_size : 0);
+        t->nulls += record.value_size < 0;
+        t->with_headers += record.headers.count > 0;
+        if (timestamp >= 0 && timestamp < t->earliest)
+            t->earliest = timestamp;
+        if (timestamp > t->latest)
+            t->latest = timestamp;
+        p = record.end;
+    }
+    return p == batch->end;
+}
+
 /* a - b where that is a number of 64 bits. */
 static int tw_difference(int64_t a, int64_t b, int64_t *difference)
 {

@@ -23,6 +23,19 @@ typedef struct {
  * are ascending offsets, those that TW_IS_LAST is about. */
 int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
+/* What the records of a batch have together. */
+typedef struct {
+    int64_t bytes;          /* of keys and values */
+    int64_t nulls;          /* null values */
+    int64_t with_headers;
+    int64_t earliest, latest;   /* timestamps: the lowest from 0 on, and the highest of all; INT64_MAX, INT64_MIN for none */
+    int64_t first, last;    /* offsets */
+    int ascends;            /* whether each offset is above the one before */
+} tw_totals;
+
+/* The totals of a batch; 0 for one that is not exactly right. */
+int tw_totals_of(const tw_batch *batch, tw_totals *totals);
+
 /* Moves records, which tw_facts_of took, while there is room for them; of those with a 0 in `kept` none. `next` becomes
  * the offset of the record that found no room. 0 if it stopped before one that can't be counted from the run's bases. */
 /* Room for a record whose key, value and headers take `size` bytes, if it ends within `most` bytes, or is the first: 1, with

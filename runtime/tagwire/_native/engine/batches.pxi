@@ -1,0 +1,251 @@
+"""Batches of magic 2, read and built in one call each. Whatever is unusual is left to Python, which returns None here."""
+
+cdef extern from "engine/wire.h":
+    uint32_t tw_get32(const uint8_t *)
+    uint64_t tw_get64(const uint8_t *)
+    void tw_put16(uint8_t *, uint32_t)
+    void tw_put32(uint8_t *, uint32_t)
+    void tw_put64(uint8_t *, uint64_t)
+
+cdef extern from "engine/crc32c.h":
+    uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
+
+cdef enum:
+    # positions in the header of a batch of magic 2; source: Kafka's documentation of record batches
+    LENGTH_AT = 8
+    EPOCH_AT = 12
+    MAGIC_AT = 16
+    CRC_AT = 17
+    ATTRIBUTES_AT = 21
+    LAST_DELTA_AT = 23
+    BASE_TIMESTAMP_AT = 27
+    MAX_TIMESTAMP_AT = 35
+    PRODUCER_AT = 43
+    PRODUCER_EPOCH_AT = 51
+    SEQUENCE_AT = 53
+    COUNT_AT = 57
+    HEADER_SIZE = 61
+    # bits of the attributes
+    COMPRESSION = 7
+    HIGHEST_CODEC = 4
+    APPEND_TIME = 1 << 3
+    TRANSACTIONAL = 1 << 4
+    CONTROL = 1 << 5
+
+cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
+
+
+@final
+@no_gc_clear
+cdef class Magic2:
+    """The format of magic 2; `batch` is the class of batches, `names` those of the bases among the inputs of `records`."""
+
+    cdef object batch, format
+    cdef Elements records
+    cdef tw_class made
+    cdef Py_ssize_t slots[8]
+    cdef int64_t least  # bytes of a record
+    cdef int offset_place, timestamp_place, scale_place
+
+    def __cinit__(self, batch, format, Elements records, names):
+        cdef Py_ssize_t index
+        check_class(batch)
+        self.batch, self.format, self.records, self.least = batch, format, records, format.least
+        self.made = class_of(batch)
+        for index, name in enumerate(BATCH_NAMES):
+            self.slots[index] = checked_slot(batch, name)
+        places = records.registers
+        if set(places) != set(names):
+            raise NotNative("its records depend on other numbers of the batch")
+        self.offset_place, self.timestamp_place, self.scale_place = [places[name] for name in names]
+
+    # ------------------------------------------------------------ reading
+
+    cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
+        """The batch at `pos`, whose checksum is right; None for all other bytes. The others are as for `BatchReader`."""
+        cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
+        cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
+        cdef int64_t size
+        if pos < 0 or left < HEADER_SIZE or p[MAGIC_AT] != 2 or (p[ATTRIBUTES_AT + 1] & COMPRESSION) > HIGHEST_CODEC:
+            return None
+        size = LENGTH_AT + 4 + <int64_t><int32_t>tw_get32(p + LENGTH_AT)
+        if size < HEADER_SIZE or size > left:
+            return None
+        if at >= 0:
+            while at < left and p[at] >= 0x80:
+                at += 1
+            at += 1 + other_gap
+            if at < left and p[at] == other_magic:
+                return None
+        if tw_crc32c(&SHARED.c.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != tw_get32(p + CRC_AT):
+            return None
+        return self.batch_of(buf, pos, pos + size)
+
+    cdef object batch_of(self, object buf, object start, object end):
+        cdef object made = taken(tw_new_object(&self.made, False))
+        fill_slot(made, self.slots[0], <PyObject *>self.format)
+        fill_slot(made, self.slots[1], <PyObject *>buf)
+        fill_slot(made, self.slots[2], <PyObject *>start)
+        fill_slot(made, self.slots[3], <PyObject *>end)
+        fill_slot(made, self.slots[4], <PyObject *>NO_LIMITS)
+        fill_slot(made, self.slots[5], NONE)
+        fill_slot(made, self.slots[6], <PyObject *>self)
+        fill_slot(made, self.slots[7], <PyObject *>True)
+        return made
+
+    def records_of(self, batch):
+        """An iterator over the records of a batch that is not compressed, without limits, and not begun."""
+        cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
+        cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
+        cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
+        cdef const uint8_t *p
+        cdef int64_t count
+        cdef Reading reading
+        if TW_SLOT(<PyObject *>batch, self.slots[4]) != <PyObject *>NO_LIMITS or TW_SLOT(<PyObject *>batch, self.slots[5]) != NONE:
+            return None
+        if not PyBytes_CheckExact(buf) or start < 0 or end - start < HEADER_SIZE or end > TW_BYTES_SIZE(buf):
+            return None
+        p = TW_BYTES_DATA(buf) + start
+        count = <int32_t>tw_get32(p + COUNT_AT)
+        if p[ATTRIBUTES_AT + 1] & COMPRESSION or count < 0 or count * self.least > end - start - HEADER_SIZE:
+            return None
+        reading = Reading()
+        reading.plan, reading.data, reading.rest, reading.limits = self.records, <object>buf, batch, NO_LIMITS
+        reading.left, reading.most = count, INT64_MAX
+        start_registers(reading.known)
+        reading.known[self.offset_place] = <int64_t>tw_get64(p)
+        reading.known[self.scale_place] = not p[ATTRIBUTES_AT + 1] & APPEND_TIME
+        reading.known[self.timestamp_place] = <int64_t>tw_get64(
+            p + (MAX_TIMESTAMP_AT if p[ATTRIBUTES_AT + 1] & APPEND_TIME else BASE_TIMESTAMP_AT)
+        )
+        reading.r.start = TW_BYTES_DATA(buf)
+        reading.r.p = p + HEADER_SIZE
+        reading.r.end = reading.r.start + end
+        reading.r.views = NULL
+        reading.r.shared = &SHARED.c
+        reading.r.known = reading.known
+        reading.r.limits = <PyObject *>NO_LIMITS
+        reading.r.elements = INT64_MAX - count
+        start_noting(&reading.r)
+        return reading
+
+    # ------------------------------------------------------------ building
+
+    cdef Gathering gathering(self, object offset, object timestamp):
+        """An empty gathering with these bases, which must be integers of 64 bits."""
+        cdef Py_ssize_t index
+        cdef int place
+        inputs = [1, 1, 1]
+        for index in range(3):
+            place = self.records.places[index]
+            if place != self.scale_place:
+                inputs[index] = offset if place == self.offset_place else timestamp
+        return Gathering(self.records, tuple(inputs))
+
+    def build(self, builder):
+        """The batch of what a builder has gathered, if it has no more settings than those of its producer and offsets."""
+        cdef Gathering gathering
+        cdef int64_t numbers[4]
+        cdef int64_t offset, wanted, last
+        cdef uint32_t attributes = 0
+        cdef Py_ssize_t index, size
+        cdef uint8_t *p
+        if BUILDER[GATHERED] == 0:  # before the first record of all builders
+            return None
+        found = setting(builder, GATHERED)
+        if type(found) is not Gathering:
+            return None
+        gathering = found
+        for index in range(len(USUAL)):
+            if setting(builder, FIRST_USUAL + index) is not USUAL[index]:
+                return None
+        for index in range(4):
+            if not tw_exact_int(setting(builder, FIRST_NUMBER + index), &numbers[index]):
+                return None
+        for index in range(2):
+            flag = setting(builder, FIRST_FLAG + index)
+            if flag is True:
+                attributes |= <uint32_t>TRANSACTIONAL << index
+            elif flag is not False:
+                return None
+        offset, wanted = gathering.known[self.offset_place], gathering.first_offset
+        last = gathering.highest[self.offset_place]
+        base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
+        if base_offset is not None and not tw_exact_int(base_offset, &wanted):
+            return None
+        if last_offset is not None and not tw_exact_int(last_offset, &last):
+            return None
+        size = gathering.w.p - gathering.w.start
+        if (
+            numbers[0] != <int32_t>numbers[0] or numbers[2] != <int16_t>numbers[2] or numbers[3] != <int32_t>numbers[3]
+            or wanted != offset or gathering.first_timestamp != gathering.known[self.timestamp_place] or last < offset or not 0 <= last - offset <= INT32_MAX
+            or gathering.done is not None or gathering.is_lost or size > INT32_MAX
+        ):
+            return None
+        p = gathering.w.start
+        tw_put64(p, <uint64_t>offset)
+        tw_put32(p + LENGTH_AT, <uint32_t>(size - LENGTH_AT - 4))
+        tw_put32(p + EPOCH_AT, <uint32_t>numbers[0])
+        p[MAGIC_AT] = 2
+        tw_put16(p + ATTRIBUTES_AT, attributes)
+        tw_put32(p + LAST_DELTA_AT, <uint32_t>(last - offset))
+        tw_put64(p + BASE_TIMESTAMP_AT, <uint64_t>gathering.known[self.timestamp_place])
+        tw_put64(p + MAX_TIMESTAMP_AT, <uint64_t>gathering.highest[self.timestamp_place])
+        tw_put64(p + PRODUCER_AT, <uint64_t>numbers[1])
+        tw_put16(p + PRODUCER_EPOCH_AT, <uint32_t>numbers[2])
+        tw_put32(p + SEQUENCE_AT, <uint32_t>numbers[3])
+        tw_put32(p + COUNT_AT, <uint32_t>gathering.count)
+        tw_put32(p + CRC_AT, tw_crc32c(&SHARED.c.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT))
+        return self.batch_of(gathering.finished(), 0, size)
+
+
+cdef inline object setting(object builder, Py_ssize_t index):
+    """An attribute of a builder; None if it was deleted."""
+    cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
+    return None if value == NULL else <object>value
+
+
+@final
+@no_gc_clear
+cdef class BatchReader:
+    """Reads batches that may be of magic 2; `otherwise(buf, pos)` reads those that are not plainly so.
+
+    Bytes could also be of a format that has its magic after a length of varying size: that length's position, the bytes
+    between, and the magic; -1 if there is no such format.
+    """
+
+    cdef Magic2 plan
+    cdef object otherwise
+    cdef Py_ssize_t other_length_at, other_gap
+    cdef int other_magic
+
+    def __cinit__(self, Magic2 plan, otherwise, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
+        self.plan, self.otherwise = plan, otherwise
+        self.other_length_at, self.other_gap, self.other_magic = other_length_at, other_gap, other_magic
+
+    def over(self, bytes buf):
+        """An iterator over the batches in bytes."""
+        cdef BatchReading made = BatchReading.__new__(BatchReading)
+        made.reader, made.buf = self, buf
+        return made
+
+
+@final
+@no_gc_clear
+cdef class BatchReading:
+    cdef BatchReader reader
+    cdef bytes buf
+    cdef Py_ssize_t pos
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef BatchReader r = self.reader
+        if self.pos >= TW_BYTES_SIZE(<PyObject *>self.buf):
+            raise StopIteration
+        batch = r.plan.at(self.buf, self.pos, r.other_length_at, r.other_gap, r.other_magic)
+        if batch is None:
+            batch = r.otherwise(self.buf, self.pos)
+        self.pos = <object>TW_SLOT(<PyObject *>batch, r.plan.slots[3])
+        return batch

@@ -1,0 +1,111 @@
+"""Batches of magic 2 that the native engine reads and builds in one call: the same as the long way, on any bytes."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from native_engine import native
+
+from tagwire.errors import TagwireError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records import BatchBuilder, Record, build, read_batches
+from tagwire.records.totals import totals
+from tagwire.wire.checksums import checksum
+
+pytestmark = native
+LONG_WAY = Limits(bytes=1 << 40)
+"""Limits that bind nothing, but are not the default: the long way reads under them."""
+
+
+def read(data: bytes, limits: Limits) -> Any:
+    """All that batches and records have, and the error that ends them."""
+    found: list[Any] = []
+    try:
+        for batch in read_batches(data, limits=limits):
+            found.append((batch.format, batch.base_offset, batch.attributes, batch.crc, len(batch), batch.encode()))
+            found += batch
+    except TagwireError as error:
+        found.append((type(error), str(error)))
+    return found
+
+
+def built(settings: dict[str, Any], records: list[dict[str, Any]], *, quickly: bool) -> Any:
+    builder = BatchBuilder("v2", **settings)
+    if not quickly:
+        builder._quick = None
+    try:
+        for record in records:
+            builder.append(**record)
+        batch = builder.build()
+    except TagwireError as error:
+        return type(error), str(error)
+    return batch.encode(), batch.base_offset, batch.last_offset, batch.max_timestamp, list(batch)
+
+
+RECORDS: list[list[dict[str, Any]]] = [
+    [{"key": b"k", "value": b"v", "timestamp": 300}],
+    [{"value": b"v" * 2000, "timestamp": 300, "offset": 7}, {"key": b"", "timestamp": 200, "headers": [("h", None)]}],
+    [{"value": b"a", "offset": 2**40}, {"value": b"b", "offset": 2**40 - 5}, {"value": b"c", "attributes": 3}],
+    [{"value": b"a", "offset": -(2**63)}, {"value": b"b", "offset": 2**62}],
+    [{"value": b"a", "timestamp": 2**63 - 1}, {"value": b"b", "timestamp": -(2**63)}],
+    [{"value": "text"}],
+    [{"value": b"a", "offset": "x"}],
+]
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 2**31 - 1, "partition_leader_epoch": 9},
+    {"is_transactional": True, "is_control": True},
+    {"base_offset": 5, "last_offset": 90},
+    {"base_offset": 2**41},
+    {"base_timestamp": 17, "max_timestamp": 900},
+    {"delete_horizon_ms": 99},
+    {"compression": "gzip"},
+    {"timestamp_type": "append", "append_time": 4},
+    {"producer_epoch": 2**15},
+    {"is_control": "no"},
+    {"producer_id": "x"},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
+def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    built({}, RECORDS[0], quickly=False)  # the first builder of all installs what the others use
+    assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
+
+
+def test_a_builder_that_goes_on() -> None:
+    builder = BatchBuilder("v2").append(b"a").append(b"b")
+    first, again = builder.build(), builder.build()
+    longer = builder.append(b"c").build()
+    assert first == again == build([Record(0, -1, b"a", None), Record(1, -1, b"b", None)])
+    assert longer == build([*first, Record(2, -1, b"c", None)]) and len(builder.records) == 3
+
+
+def test_mutated_bytes() -> None:
+    random = Random(11)
+    whole = [
+        built(settings, records, quickly=True)[0]
+        for settings in SETTINGS[:9]
+        for records in RECORDS[:3]
+        if isinstance(built(settings, records, quickly=True)[0], bytes)
+    ]
+    whole += [build([Record(3, 5, b"k", b"v")], format).encode() for format in ("v1", "v3")]
+    for _ in range(3000):
+        data = bytearray(b"".join(random.choices(whole, k=2)))
+        for _ in range(random.randrange(3)):
+            data[random.randrange(len(data))] = random.choice((0, 1, 2, 3, 0x7F, 0x80, 0xFF))
+        if random.random() < 0.7 and len(data) > 61:
+            size = min(len(data), max(61, 12 + int.from_bytes(data[8:12], "big", signed=True)))
+            data[17:21] = checksum("crc32c", bytes(data[21:size])).to_bytes(4, "big")
+        data = data[: random.choice((len(data), len(data), random.randrange(len(data))))]
+        assert read(bytes(data), DEFAULT_LIMITS) == read(bytes(data), LONG_WAY), data.hex()
+
+
+@pytest.mark.parametrize("format", ["v2", "v3", "v1"])
+def test_totals(format: str) -> None:
+    records = [Record(5, 300, b"k", b"vv"), Record(9, -5, None, None), Record(10, 900, b"", b"abc")]
+    for compression in ("none", "gzip"):
+        found = totals(build(records, format, compression=compression))
+        assert found == (None if format == "v1" else (3, 6, 1, 0, 300, 900, 5, 10, True))
+    assert totals(build([])) == (0, 0, 0, 0, None, None, 0, 0, True)
