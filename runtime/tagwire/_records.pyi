@@ -19,6 +19,7 @@ def lines(
     has_attributes: bool,
     head: bytes,
     most: int,
+    is_text: bool,
 ) -> tuple[bytes, int, int]: ...
 def totals(
     data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, has_attributes: bool

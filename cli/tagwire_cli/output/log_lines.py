@@ -5,7 +5,8 @@ Apart from the command, whose help must not wait for what reads logs.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from tagwire.frames.known_packages import header_key_name
@@ -21,6 +22,7 @@ from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
 from tagwire.records import FormatSet, Record, RecordBatch
+from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable_json
 
@@ -103,14 +105,18 @@ def _told(entry: Entry) -> dict[str, str]:
 
 
 def _text(batch: RecordBatch, more: More | None, begin: int | None) -> Iterator[bytes]:
-    return in_parts(_text_lines(batch, more, begin))
-
-
-def _text_lines(batch: RecordBatch, more: More | None, begin: int | None) -> Iterator[str]:
     """Offset, timestamp, key, value, headers and attributes of each record, with tabs between them."""
-    of_batch = words_of_bits(batch.described_by.bits.values(), batch.attributes)
-    of_batch = [word for word in of_batch if word not in _OF_RECORDS]
-    for record in from_offset(batch, begin):
+    words = words_of_bits(batch.described_by.bits.values(), batch.attributes)
+    words = [word for word in words if word not in _OF_RECORDS]
+    done: int | None = 0
+    if more is None and (begin is None or begin <= batch.base_offset):
+        done = yield from native_lines(batch, ", ".join(words).encode(), is_text=True)
+    if done is not None:
+        yield from in_parts(_text_lines(islice(from_offset(batch, begin), done, None), words, more))
+
+
+def _text_lines(records: Iterable[Record], of_batch: list[str], more: More | None) -> Iterator[str]:
+    for record in records:
         headers = ", ".join(f"{_cell(header_key_name(key))}={_cell(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _cell(record.key), _cell(record.value), headers]
         found = more(record) if more is not None else {"message": "null"}

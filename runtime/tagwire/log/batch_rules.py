@@ -10,6 +10,7 @@ from tagwire.log.errors import refuse
 from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
+from tagwire.records.totals import totals
 from tagwire.text_format import count
 
 __all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "refuse_far"]
@@ -84,18 +85,23 @@ class BatchRules:
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
         """Read the records; a fault in them is reported at the batch that holds their bytes."""
-        before = batch.base_offset - 1
+        before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
-            for record in batch:
-                self._offset(position, batch, record, before)
-                before = max(before, record.offset)
-                if record.value is None and record.tombstone is False:
-                    what = f"the record at offset {record.offset} has a null value without the tombstone flag"
-                    self.problems.add(position, "TWL114", what)
-                latest = record.timestamp if latest is None else max(latest, record.timestamp)
-                marker = control_type(record) if batch.is_control and not count else marker
-                count += 1
+            together = None if is_control else totals(batch)
+            if together is not None and together.has_offsets_in(before + 1, last):
+                latest, count = together.latest, together.records
+            else:
+                for record in batch:
+                    if not before < record.offset <= last:
+                        self._offset(position, batch, record, before)
+                    before = max(before, record.offset)
+                    if record.value is None and record.tombstone is False:
+                        what = f"the record at offset {record.offset} has a null value without the tombstone flag"
+                        self.problems.add(position, "TWL114", what)
+                    latest = record.timestamp if latest is None else max(latest, record.timestamp)
+                    marker = control_type(record) if is_control and not count else marker
+                    count += 1
         except DecodeError as error:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
             self.problems.add(error.offset, "TWL106", what)
@@ -110,8 +116,7 @@ class BatchRules:
         return Seen(position, batch, count, marker, is_whole)
 
     def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
-        is_right = before < record.offset <= batch.last_offset
-        if not is_right and self.problems.has_room("TWL107", position):
+        if self.problems.has_room("TWL107", position):
             among = f"{batch.base_offset} to {batch.last_offset}"
             self.problems.keep(
                 position, "TWL107", f"record offset {record.offset} after {before}, in a batch of {among}"

@@ -7,6 +7,8 @@ from typing import Any, Final
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.placed_batch import Skip
 from tagwire.log.segment import Segment
+from tagwire.records import RecordBatch
+from tagwire.records.totals import totals
 
 __all__ = ["SegmentStat", "stat"]
 
@@ -113,19 +115,35 @@ def stat(
         found.first_offset = _known(min, found.first_offset, batch.base_offset)
         found.end_offset = _known(max, found.end_offset, batch.last_offset + 1)
         before = found.records
-        for record in batch:
-            found.records += 1
-            found.record_bytes += len(record.key or b"") + len(record.value or b"")
-            found.tombstones += record.is_tombstone and not batch.is_control
-            found.with_headers += record.headers != ()
-            found.unflagged += record.value is None and record.tombstone is False
-            if record.timestamp >= 0:
-                found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
-                found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)
+        _count(found, batch)
         found.empty += found.records == before
         if tell:
             tell(batch.size)
     return found
+
+
+def _count(found: SegmentStat, batch: RecordBatch) -> None:
+    """Count the records of a batch, one by one if native code can't."""
+    together = totals(batch)
+    if together is not None:
+        found.records += together.records
+        found.record_bytes += together.bytes
+        found.tombstones += 0 if batch.is_control else together.null_values
+        found.with_headers += together.with_headers
+        if together.earliest is not None:
+            found.first_timestamp = _known(min, found.first_timestamp, together.earliest)
+            found.last_timestamp = _known(max, found.last_timestamp, together.latest)
+        return
+    is_control = batch.is_control
+    for record in batch:
+        found.records += 1
+        found.record_bytes += len(record.key or b"") + len(record.value or b"")
+        found.tombstones += record.is_tombstone and not is_control
+        found.with_headers += record.headers != ()
+        found.unflagged += record.value is None and record.tombstone is False
+        if record.timestamp >= 0:
+            found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
+            found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)
 
 
 def _known(choose: Callable[..., int], one: int | None, other: int | None) -> int | None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 from functools import cache
 from typing import Any, Final
 
-from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch
+from tagwire.records.totals import walk_natively
 
 __all__ = ["native_lines"]
 
@@ -17,20 +17,17 @@ _AT_ONCE: Final = 1 << 20
 """Bytes of lines that are kept in memory: a batch of tiny records may have thousands of times more."""
 
 
-def native_lines(batch: RecordBatch, head: bytes) -> Generator[bytes, None, int | None]:
+def native_lines(batch: RecordBatch, head: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
     """Lines that begin with `head`, some at a time; then how many there were, or None for all.
 
-    Raises DecodeError for a batch that can't be unpacked, or whose bytes can't hold as many records as it says.
+    Lines of text, with tabs, end with `head`, the words for the batch's attributes, and those for the record's.
     """
-    limits, format, lines = batch.limits, batch.described_by, _native()
-    is_bounded = limits.records is not None or limits.headers is not None
-    if lines is None or format.plans.records is None or is_bounded or not format.has_magic2_records:
+    lines = _native()
+    found = None if lines is None else walk_natively(batch)
+    if lines is None or found is None:
         return 0
-    walk = batch.walk()
-    count = walk.count()
-    if count is None or walk.bounds_records():
-        return 0
-    how = (walk.bases, record_items.has_attributes(format.record, walk.head), head, _AT_ONCE)
+    walk, count, bases, has_attributes = found
+    how = (bases, has_attributes, head, _AT_ONCE, is_text)
     pos, left = walk.pos, count
     while left:
         text, pos, still = lines(walk.data, pos, walk.end, left, *how)

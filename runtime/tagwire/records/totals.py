@@ -2,15 +2,17 @@
 
 from typing import NamedTuple
 
+from tagwire.errors import DecodeError
 from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch
+from tagwire.records.walk import Walk
 
 try:
     from tagwire._records import totals as _native
 except ImportError:  # a build without native code
     _native = None  # type: ignore[assignment]
 
-__all__ = ["Totals", "totals"]
+__all__ = ["Totals", "totals", "walk_natively"]
 
 
 class Totals(NamedTuple):
@@ -30,21 +32,40 @@ class Totals(NamedTuple):
     ascends: bool
     """Whether each offset is above the one before."""
 
+    def has_offsets_in(self, first: int, last: int) -> bool:
+        """Whether the offsets ascend, and are from `first` to `last`."""
+        return self.records == 0 or (self.ascends and first <= self.first_offset and self.last_offset <= last)
+
 
 def totals(batch: RecordBatch) -> Totals | None:
     """The totals of a batch; None if its records must be read one by one.
 
     That is without native code, with limits on records, for records of another shape than magic 2's, and for invalid
-    ones. Raises DecodeError for a batch that can't be decompressed, or that is too short for its number of records.
+    ones, of which only reading them tells what is wrong.
+    """
+    found = None if _native is None else walk_natively(batch)
+    if found is None:
+        return None
+    walk, count, bases, has_attributes = found
+    made = _native(walk.data, walk.pos, walk.end, count, bases, has_attributes)
+    return None if made is None else Totals(*made)
+
+
+def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
+    """The records of a batch for native code that makes no objects: the walk, their number, bases, and attributes byte.
+
+    None for records of another shape than magic 2's, with limits on records, and for a batch that can't be decompressed
+    or is too short for its number of records, which reading the records reports.
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None
-    if _native is None or format.plans.records is None or is_bounded or not format.has_magic2_records:
+    if format.plans.records is None or is_bounded or not format.has_magic2_records:
         return None
-    walk = batch.walk()
-    count = walk.count()
+    try:
+        walk = batch.walk()
+        count = walk.count()
+    except DecodeError:
+        return None
     if count is None or walk.bounds_records():
         return None
-    has_attributes = record_items.has_attributes(format.record, walk.head)
-    found = _native(walk.data, walk.pos, walk.end, count, walk.bases, has_attributes)
-    return None if found is None else Totals(*found)
+    return walk, count, walk.bases, record_items.has_attributes(format.record, walk.head)

@@ -14,8 +14,10 @@ from terminal import on_terminal
 from tagwire.interpreter.reader import decode
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.records import lines as native
 from tagwire.wire.compression import pack, unpack
 from tagwire_cli.app import app
+from tagwire_cli.output import log_lines
 
 pytestmark = pytest.mark.thorough
 
@@ -164,3 +166,20 @@ def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) ->
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [list(line.items())[: len(expected[0])] for line in found] == [list(each.items()) for each in expected]
     assert [line["offset"] for line in found] == [5, 6, 7]
+
+
+CELLS = [None, b"", b"text", b"<null>", b"<ab>", b"<x", b"a\tb", b"\0\x7f", "\xfc".encode(), b"\xff", b"~ !"]
+
+
+@pytest.mark.parametrize("format", ["v2", "v3"])
+@pytest.mark.parametrize("settings", [{}, {"is_transactional": True, "compression": "gzip"}], ids=["plain", "flags"])
+def test_native_code_prints_the_same_text(
+    format: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [(key, value) for key in CELLS for value in CELLS]
+    records = [Record(at, at - 3, *cell, [("h", cell[0]), ("<k>", cell[1])][: at % 3]) for at, cell in enumerate(cells)]
+    batches = [build([record], format, **settings) for record in records] + [build(records, format, **settings)]
+    found = [b"".join(log_lines._text(batch, None, None)) for batch in batches]
+    monkeypatch.setattr(native, "_native", lambda: None)
+    assert found == [b"".join(log_lines._text(batch, None, None)) for batch in batches]
+    assert found[0].startswith(b"0\t-3\t<null>\t<null>\t\t") and found[0].endswith(b"tombstone\n")

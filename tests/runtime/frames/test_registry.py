@@ -373,8 +373,8 @@ def test_frames_that_the_native_engine_remembers(kind: str) -> None:
         cls = kafka[name]
         for version in cls.VERSIONS if kind == cls.KIND else ():
             if kind == "request":
-                ids = {"correlation_id": 7, "client_id": "me" if cls.header_version(version) else None}
-                write: Any = partial(kafka.encode_request, cls(), version, **ids)
+                client_id = "me" if cls.header_version(version) else None
+                write: Any = partial(kafka.encode_request, cls(), version, correlation_id=7, client_id=client_id)
                 read: Any = kafka.decode_request
             else:
                 write = partial(kafka.encode_response, cls(), version, correlation_id=7)

@@ -158,4 +158,4 @@ def test_places_that_are_not_there() -> None:
 
     for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
         with pytest.raises(ValueError, match="bytes from"):
-            lines(b"12345678", *places, (0, 0, False), True, b"{", 100)
+            lines(b"12345678", *places, (0, 0, False), True, b"{", 100, False)

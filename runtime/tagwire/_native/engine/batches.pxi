@@ -32,6 +32,7 @@ cdef enum:
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
 
+cdef object TRUE = True  # as an object: Cython takes the name for a number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 
 
@@ -90,7 +91,7 @@ cdef class Magic2:
         fill_slot(made, self.slots[4], <PyObject *>NO_LIMITS)
         fill_slot(made, self.slots[5], NONE)
         fill_slot(made, self.slots[6], <PyObject *>self)
-        fill_slot(made, self.slots[7], <PyObject *>True)
+        fill_slot(made, self.slots[7], <PyObject *>TRUE)
         return made
 
     def records_of(self, batch):

@@ -138,7 +138,7 @@ cdef class Gathering:
             return False
         if self.count == 0:
             self.first_offset = offset
-            tw_exact_int(<object>given[2], &self.first_timestamp)
+            self.first_timestamp = <object>given[2]
         self.count += 1
         self.last_offset = offset
         return True

@@ -71,10 +71,10 @@ cdef bytes bytes_of(const tw_output *out):
 
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
-          bytes head not None, Py_ssize_t most):
+          bytes head not None, Py_ssize_t most, bint is_text):
     """The lines of the next records: their bytes, where the record behind them begins, and how many are left.
 
-    Each line begins with `head`. It stops when `most` bytes are written, and before a record that is not exactly right.
+    Each line of JSON begins with `head`; lines of text, with tabs, end with it and the record's own words. It stops when `most` bytes are written, and before a record that is not exactly right.
     The other arguments are as for `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
@@ -84,7 +84,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     if most < 0:
         raise ValueError(f"lines of at most {most} bytes")
     source.batch.has_attributes = has_attributes
-    line_head.data, line_head.size = head, len(head)
+    line_head.data, line_head.size, line_head.is_text = head, len(head), is_text
     out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:

@@ -22,6 +22,7 @@ cdef extern from "records/json_lines.h" nogil:
     ctypedef struct tw_line_head:
         const char *data
         size_t size
+        bint is_text
     void tw_write_lines(tw_output *, tw_batch *, tw_line_head, size_t)
 
 cdef extern from "records/rebatch.h" nogil:

@@ -69,9 +69,98 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     return 1;
 }
 
+/* A key or a value as text: ASCII as it is, with control characters as hex. NULL for what Python must look at: other
+ * characters, and text that looks like hex or null. */
+static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    int is_plain = 1;
+    if (size < 0)
+        return TW_LETTERS(out, "<null>");
+    for (int64_t at = 0; at < size; at++) {
+        if (data[at] >= 0x80)
+            return NULL;
+        is_plain &= data[at] >= 0x20 && data[at] != 0x7F;
+    }
+    if (size && is_plain && data[0] == '<' && data[size - 1] == '>')
+        return NULL;
+    if (is_plain) {
+        memcpy(out, data, (size_t)size);
+        return out + size;
+    }
+    *out++ = '<';
+    for (int64_t at = 0; at < size; at++) {
+        *out++ = digits[data[at] >> 4];
+        *out++ = digits[data[at] & 15];
+    }
+    *out++ = '>';
+    return out;
+}
+
+/* Key and value of each header; NULL for headers that are not exactly right, or that Python must look at. */
+static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
+{
+    tw_magic2_header header;
+    for (int64_t all = headers.count; headers.count > 0;) {
+        if (headers.count < all)
+            out = TW_LETTERS(out, ", ");
+        if (!tw_next_magic2_header(&headers, &header) || (out = tw_put_cell(out, header.key, header.key_size)) == NULL)
+            return NULL;
+        *out++ = '=';
+        out = tw_put_cell(out, header.value, header.value_size);
+        if (out == NULL)
+            return NULL;
+    }
+    return headers.p == headers.end ? out : NULL;
+}
+
+/* As tw_write_line: offset, timestamp, key, value, headers and attributes, with tabs between them. */
+static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
+{
+    tw_magic2_record record;
+    int64_t offset, timestamp = batch->base_timestamp;
+    char *out;
+    size_t size;
+    if (!tw_read_magic2(batch->p, batch->end, batch->has_attributes, &record) ||
+        !tw_add(batch->base_offset, record.offset, &offset) ||
+        (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+        return 0;
+    if (!tw_reserve_output(to, words.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
+                                   2 * (size_t)(record.end - batch->p)))
+        return 0;
+    out = tw_put_digits((char *)to->data + to->size, offset);
+    *out++ = '\t';
+    out = tw_put_digits(out, timestamp);
+    *out++ = '\t';
+    if ((out = tw_put_cell(out, record.key, record.key_size)) == NULL)
+        return 0;
+    *out++ = '\t';
+    if ((out = tw_put_cell(out, record.value, record.value_size)) == NULL)
+        return 0;
+    *out++ = '\t';
+    if ((out = tw_put_text_headers(out, record.headers)) == NULL)
+        return 0;
+    *out++ = '\t';
+    memcpy(out, words.data, words.size);
+    out += words.size;
+    size = words.size;
+    if (record.headers.count > 0) {
+        out = size++ ? TW_LETTERS(out, ", has headers") : TW_LETTERS(out, "has headers");
+    }
+    if (record.value_size < 0)
+        out = size ? TW_LETTERS(out, ", tombstone") : TW_LETTERS(out, "tombstone");
+    while (out[-1] == '\t')
+        out--;
+    *out++ = '\n';
+    to->size = (size_t)(out - (char *)to->data);
+    batch->p = record.end;
+    batch->left--;
+    return 1;
+}
+
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most)
 {
     while (batch->left > 0 && out->size < most)
-        if (!tw_write_line(out, batch, head))
+        if (!(head.is_text ? tw_write_text(out, batch, head) : tw_write_line(out, batch, head)))
             return;
 }
