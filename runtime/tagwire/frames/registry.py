@@ -310,8 +310,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         Frames go the long way if the pure engine has one of their parts, or if the class is not the package's.
         """
-        parts = header._serializers.get(cls.header_version(version)), cls._serializers.get(version)
-        if None in parts or any(isinstance(part, type) for part in parts):
+        parts: tuple[Any, Any] = header._serializers.get(cls.header_version(version)), cls._serializers.get(version)
+        if key in plans or None in parts or any(isinstance(part, type) for part in parts):
             return
         if cls.NAME in self and self[cls.NAME] is cls:
             from tagwire._engine import FramePlan, NotNative

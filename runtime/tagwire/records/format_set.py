@@ -130,7 +130,7 @@ class FormatSet:
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
         tried = [] if self.alone is not None else [each.head_positions for each in self.tried]
-        places = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
+        places: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
         if quick is None or len(places) > 1 or None in places[0]:
             return None
         from tagwire._engine import BatchReader
