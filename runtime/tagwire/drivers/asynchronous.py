@@ -49,10 +49,7 @@ async def connect_async(
         raise unreachable(host, port, error) from None
     peer = AsyncPeer(reader, writer, connection, timeout)
     try:
-        tries = 0
-        while (data := connection.handshake()) is not None:
-            tries += 1
-            check_handshake(connection, await peer._exchange(data), tries)
+        await peer.learn_versions()
         yield peer
     finally:
         await peer.close()
@@ -71,6 +68,13 @@ class AsyncPeer:
         """By the `id` of the request, which its connection keeps until the answer comes."""
         self._failure: TagwireError | None = None
         self._reading = asyncio.ensure_future(self._read(reader))
+
+    async def learn_versions(self) -> None:
+        """Ask for the peer's versions, if the protocol can and they are unknown. `connect_async` has done it."""
+        tries = 0
+        while (data := self.connection.handshake()) is not None:
+            tries += 1
+            check_handshake(self.connection, await self._exchange(data), tries)
 
     async def ask(
         self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0

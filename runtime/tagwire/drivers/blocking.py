@@ -58,11 +58,7 @@ def connect(
         except OSError as error:
             raise unreachable(host, port, error) from None
         peer = Peer(sock, connection)
-        tries = 0
-        while (data := connection.handshake()) is not None:
-            tries += 1
-            peer._send(data)
-            check_handshake(connection, peer._answer(), tries)
+        peer.learn_versions()
         failing.pop_all()
     return peer
 
@@ -74,6 +70,14 @@ class Peer:
         self.connection = connection
         self._socket = sock
         self._answers: deque[Answer] = deque()
+
+    def learn_versions(self) -> None:
+        """Ask for the peer's versions, if the protocol can and they are unknown. `connect` has done it."""
+        tries = 0
+        while (data := self.connection.handshake()) is not None:
+            tries += 1
+            self._send(data)
+            check_handshake(self.connection, self._answer(), tries)
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
         """Send a request and return the response; None for a request that gets none.

@@ -105,7 +105,7 @@ class Pairing(Generic[T]):
 
     def miss(self, connection: Hashable) -> None:
         """Note that bytes of a connection are missing: requests that share a correlation ID can't be told apart."""
-        for key in [key for key, same in self._waiting.items() if key[0] == connection]:
+        for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)
         if not self.has_ids:
