@@ -24,7 +24,7 @@ def test_type_checkers_and_the_interpreter_see_the_same_names() -> None:
     tree = ast.parse(SOURCE.read_text())
     (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
     imported = {
-        (alias.name, str(node.module))
+        (alias.name, f"tagwire.{alias.name}" if node.module == "tagwire" else str(node.module))
         for node in typed.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
