@@ -233,6 +233,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
+        if not logs and self._there() == set():  # a folder that is not mounted is no deletion
+            paths = query.storage.hidden(" and ".join(query.paths))
+            raise unreadable(f"{paths}: all partitions are gone, and their records were planned to be read")
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         return [InputPartition(each) for each in packed(cut(wholes, query), query)]
 

@@ -27,6 +27,7 @@ def lose_the_first(root: Path) -> None:
 
 def lose_all(root: Path) -> None:
     rmtree(root / "t-0")
+    segment(root / "u-0", 0)
 
 
 def cut(root: Path) -> None:
@@ -146,6 +147,13 @@ def test_an_error_of_the_machine_is_no_deletion(
     code = errno.errorcode[errno.ENOENT if begins_later and error == errno.ENOENT else error]
     with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*\(errno \d+, {code}\)"):
         [*reader.read(tasks[0])]
+
+
+def test_a_driver_without_the_folders_fails(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    (tmp_path / "t-0").rename(tmp_path.parent / f"{tmp_path.name}-elsewhere")
+    with pytest.raises(PipelineError, match="KAFKA_LOG_UNREADABLE"):
+        stream(tmp_path, failOnDataLoss="false").partitions({"t": {"0": 0}}, {"t": {"0": 5}})
 
 
 def test_a_worker_without_the_folder_fails(tmp_path: Path) -> None:
