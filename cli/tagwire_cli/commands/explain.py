@@ -87,7 +87,7 @@ def command(words: Sequence[str], **options: Any) -> None:
 
     Or name it: a message (MESSAGE VERSION); a request, which is identified by its
     header (--request); a response to a request of an API, given by name or key
-    (--response API VERSION); or record batches (--format NAME). With --frames, the
+    (--response API VERSION); or record batches (--record-format NAME). With --frames, the
     input is many of these, each after its size.
 
     Each byte is shown exactly once. Records in Produce requests, Fetch responses

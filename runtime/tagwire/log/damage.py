@@ -128,7 +128,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
         if not head.strip(b"\0"):  # no head of a batch: its length is among them
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
-        if pattern is None or scan.formats.may_begin(head, len(data) - position):  # most places fail here, unread
+        if scan.may_begin(position, head):  # most positions fail here, unread
             yield position
         position += 1
 

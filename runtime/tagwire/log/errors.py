@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
+from tagwire.records.reading import naming_hint
 
 __all__ = ["LogError", "LogLimitError", "LogPathError", "LogReadError", "placed", "refuse", "unreadable", "unwritable"]
 
@@ -61,7 +62,7 @@ class LogError(DecodeError):
             *(self.file, self.rule),
             offset=self.offset,
             found=self.found,
-            expected=f"{self.expected}; valid as {' or '.join(names)}: name it as the format (--format)",
+            expected=f"{self.expected}; {naming_hint(names)}",
             message_name=self.message_name,
             version=self.version,
             path=self.path,

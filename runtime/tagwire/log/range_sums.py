@@ -19,7 +19,7 @@ from tagwire.wire.checksums import POLYNOMIALS, extended
 
 __all__ = ["RangeSums"]
 
-_BLOCK_BITS: Final = 14
+_BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
 """Ranges up to this length are computed directly."""

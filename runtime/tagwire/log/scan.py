@@ -10,7 +10,6 @@ data.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
@@ -22,9 +21,8 @@ from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
-from tagwire.records.formats import format_names, format_of
 from tagwire.records.head_positions import LONGEST
-from tagwire.records.reading import batch_at, read_outline
+from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.text_format import count
 
 __all__ = ["BatchSpan", "Scan"]
@@ -98,16 +96,9 @@ class Scan:
 
     def with_formats(self, error: LogError, position: int) -> LogError:
         """The error of a batch; if the bytes are a valid batch of other formats, it names them."""
-        head, left = self.data[position : position + LONGEST], len(self.data) - position
-        names = []
-        for name in format_names() if error.rule in _OF_ANOTHER_FORMAT and not error.other_formats else ():
-            format = format_of(name)
-            size = format.head_positions.sound_size(head, 0) if format.head_positions.has_magic(head, 0) else 0
-            if format in self.formats.formats or not 0 < size <= left:
-                continue
-            with suppress(DecodeError):
-                read_batch(self.data[position : position + size], 0, format, self.limits)
-                names.append(name)
+        if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
+            return error
+        names = other_formats(self.data, position, self.formats, self.limits)
         return error.of_other_formats(names) if names else error
 
     def _batch(self, position: int) -> PlacedBatch:
@@ -128,6 +119,14 @@ class Scan:
     def expect_damage(self) -> None:
         """Prepare for trying many positions that are not batches: a wrong checksum is then found at once."""
         self._sums = self._sums or SumCheck(self.file, self.data)
+
+    def may_begin(self, position: int, head: bytes) -> bool:
+        """Return whether a batch may begin here, whose first bytes are `head`."""
+        if self._sums is None:
+            return True
+        has_magic = self.formats.pattern is not None
+        found = self.formats.claims(head, 0) if has_magic else self.formats.candidates(head, 0)
+        return self._sums.may_begin(position, head, found)
 
     def outline(self, position: int) -> PlacedBatch:
         """The head of the batch at this position, without verifying its checksum. Raises LogError."""

@@ -4,21 +4,28 @@ Only the head and the checksum are judged, with the same error as reading the ba
 Other faults are found when it is read.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from tagwire.errors import DecodeError
 from tagwire.interpreter.cursor import byte_count
-from tagwire.interpreter.reader import LayoutReader
-from tagwire.layout import Checksum
 from tagwire.log.errors import LogError, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.range_sums import RangeSums
 from tagwire.records import Format
-from tagwire.records.head_positions import LONGEST
+from tagwire.records.head_positions import LONGEST, SumPlace
 
 __all__ = ["SumCheck"]
 
 _WIDTH: Final = 4
+
+
+class _Wrong(NamedTuple):
+    """A wrong checksum at a position in the header."""
+
+    at: int
+    size: int
+    """The number of bytes that it covers."""
+    stated: int
+    actual: int
 
 
 class SumCheck:
@@ -44,42 +51,49 @@ class SumCheck:
             found = f"a batch that could be {names} by its magic, but has the checksum of neither"
             refuse(self._file, "TWL105", position, found, "one of them")
 
+    def may_begin(self, position: int, head: bytes, formats: list[Format]) -> bool:
+        """Return whether a batch of one of these formats may begin here: its length fits, its checksum is not wrong.
+
+        `head` are the bytes there. This raises nothing, because crafted bytes can have a candidate at every position.
+        """
+        left = len(self._data) - position
+        for each in formats:
+            positions = each.head_positions
+            found = positions.length(head, 0)
+            if found is not None and found[0] >= positions.least:
+                size = positions.whole(*found, 0)
+                if size <= left and not self._wrong(position, head, found[1], size, positions.sum):
+                    return True
+        return False
+
+    def _wrong(self, position: int, head: bytes, behind: int, size: int, place: SumPlace | None) -> "_Wrong | None":
+        """The checksum of a candidate whose length ends at `behind`; None if it is right or can't be judged."""
+        if place is None:
+            return None
+        at, begin = behind + place.at, behind + place.begin
+        if begin > size or at + _WIDTH > len(head):
+            return None
+        sums = self._sums.get(place.algorithm)
+        if sums is None:
+            sums = self._sums[place.algorithm] = RangeSums(self._data, place.algorithm)
+        stated, actual = int.from_bytes(head[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
+        return None if stated == actual else _Wrong(at, size - begin, stated, actual)
+
     def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
         """The error of the checksum; None if it is right or can't be judged."""
-        reader, at, kind = LayoutReader(format.head, head), 0, None
-        try:
-            for item in format.head.root.items:
-                if kind is not None and item.name == kind.first:
-                    return self._compared(position, at, (reader.pos, size), kind, format)
-                if item.condition is not None:
-                    return None
-                if isinstance(item.type, Checksum):
-                    at, kind = reader.pos, item.type
-                value = reader.read(item.type, ())
-                if item.equals is not None and value != item.equals:
-                    return None
-        except DecodeError:
-            pass
-        return None
-
-    def _compared(
-        self, position: int, at: int, part: tuple[int, int], kind: Checksum, format: Format
-    ) -> LogError | None:
-        """The error of the checksum at `at` of a part of the batch."""
-        begin, end = part
-        if begin > end:
+        positions = format.head_positions
+        found = positions.length(head, 0)
+        if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(head, 0)):
             return None
-        stated = int.from_bytes(self._data[position + at : position + at + _WIDTH], "big")
-        sums = self._sums.setdefault(kind.algorithm, RangeSums(self._data, kind.algorithm))
-        actual = sums.of(position + begin, position + end)
-        if actual == stated:
+        wrong = self._wrong(position, head, found[1], size, positions.sum)
+        if wrong is None:
             return None
-        covered = f"the {kind.algorithm} of the {byte_count(end - begin)} from {kind.first} on"
+        covered = f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} from {positions.sum.first} on"
         return LogError(
             *(self._file, "TWL104"),
-            offset=position + at,
-            found=f"0x{stated:08x}",
-            expected=f"0x{actual:08x}, {covered}",
+            offset=position + wrong.at,
+            found=f"0x{wrong.stated:08x}",
+            expected=f"0x{wrong.actual:08x}, {covered}",
             message_name=format.name,
             path="crc",
         )

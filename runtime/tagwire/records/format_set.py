@@ -104,10 +104,6 @@ class FormatSet:
                 found.append(each)
         return found
 
-    def may_begin(self, head: bytes, left: int) -> bool:
-        """Whether `head` begins with the magic byte of a format and a length that fits into the bytes that are left."""
-        return any(0 < each.head_positions.sound_size(head, 0) <= left for each in self.claims(head, 0))
-
     def is_cut(self, buf: bytes, pos: int) -> bool:
         """Whether the batch at `pos` says that it is longer than what is left, or can't even say so."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)

@@ -5,7 +5,7 @@ none. So it is worked out once from the layout, and no batch is read for it.
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.interpreter.reader import LayoutReader
@@ -15,10 +15,21 @@ from tagwire.wire.varint import from_zigzag, read_uvarint
 if TYPE_CHECKING:
     from tagwire.records.format import Format
 
-__all__ = ["LONGEST", "HeadPositions"]
+__all__ = ["LONGEST", "HeadPositions", "SumPlace"]
 
 LONGEST: Final = 64
 """Bytes of a head that include the magic byte and the last offset in every format."""
+
+
+class SumPlace(NamedTuple):
+    """The checksum of a format, with positions relative to the end of the length."""
+
+    algorithm: str
+    at: int
+    begin: int
+    """The position of the first byte that it covers."""
+    first: str
+    """The name of the first field that it covers."""
 
 
 class HeadPositions:
@@ -42,6 +53,8 @@ class HeadPositions:
         """The position of the magic byte; None after a length of varying size, or if there is none."""
         self.magic_behind = self._behind_length(format)
         """The distance of the magic byte from the length; None if that varies, too."""
+        self.sum = self._sum()
+        """The position of the checksum; None if it varies, or there is none."""
         self.offset_at = self._fixed(format, "base_offset", 8)
         self.last_delta_at = self._fixed(format, "last_offset_delta", 4)
         self.gives_last_offset = self.offset_at is not None and (
@@ -70,6 +83,14 @@ class HeadPositions:
         if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != 1 or self._extent < 0:
             return None
         return _width(self._items_before(item.name)[self._extent + 1 :])
+
+    def _sum(self) -> SumPlace | None:
+        item = next((each for each in self._head.root.items if isinstance(each.type, Checksum)), None)
+        if item is None or not isinstance(item.type, Checksum) or self._extent < 0 or item.condition is not None:
+            return None
+        at = _width(self._items_before(item.name)[self._extent + 1 :])
+        begin = _width(self._items_before(item.type.first)[self._extent + 1 :])
+        return None if at is None or begin is None else SumPlace(item.type.algorithm, at, begin, item.type.first)
 
     def _items_before(self, name: str) -> tuple[Item, ...]:
         items = self._head.root.items
@@ -105,15 +126,16 @@ class HeadPositions:
     def size(self, head: bytes, pos: int) -> int | None:
         """All bytes of the batch at `pos`, as its head says; None where the head ends."""
         found = self.length(head, pos)
-        return None if found is None else self._size(*found, pos)
+        return None if found is None else self.whole(*found, pos)
 
-    def _size(self, length: int, behind: int, pos: int) -> int:
+    def whole(self, length: int, behind: int, pos: int) -> int:
+        """Return all bytes of the batch at `pos`, given its length and the position after that."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, head: bytes, pos: int) -> int:
         """The same; 0 where the head ends, or says a length that no batch can have."""
         found = self.length(head, pos)
-        return 0 if found is None or found[0] < self.least else self._size(*found, pos)
+        return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, head: bytes, pos: int) -> bool:
         """Whether the format's magic byte is where the head at `pos` has it."""

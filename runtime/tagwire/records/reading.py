@@ -4,7 +4,8 @@ If bytes fit two formats, both are tried, and the checksums decide. If both chec
 bytes are ambiguous.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError
@@ -12,10 +13,12 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_set
+from tagwire.records.formats import format_names, format_of
+from tagwire.records.head_positions import LONGEST
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
-__all__ = ["batch_at", "read_batches", "read_outline"]
+__all__ = ["batch_at", "naming_hint", "other_formats", "read_batches", "read_outline"]
 
 
 def read_batches(
@@ -52,6 +55,27 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
         batch = batch_at(buf, pos, formats, limits)
         yield batch
         pos += batch.size
+
+
+def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
+    """Return the names of formats outside `formats` in which a whole batch with a right checksum begins at `pos`.
+
+    `data` has a length, and its slices are bytes.
+    """
+    head, names = data[pos : pos + LONGEST], []
+    for name in format_names():
+        format = format_of(name)
+        size = format.head_positions.sound_size(head, 0) if format.head_positions.has_magic(head, 0) else 0
+        if format not in formats.formats and 0 < size <= len(data) - pos:
+            with suppress(DecodeError):
+                read_batch(data[pos : pos + size], 0, format, limits)
+                names.append(name)
+    return names
+
+
+def naming_hint(names: Sequence[str]) -> str:
+    """Return the remedy for bytes that are valid in other formats."""
+    return f"valid as {' or '.join(names)}: name it with --record-format"
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:

@@ -7,7 +7,7 @@ from tagwire.errors import DecodeError
 from tagwire.explain.trace import Trace, trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format_set import AUTO, Formats, format_set
-from tagwire.records.reading import batch_at
+from tagwire.records.reading import batch_at, naming_hint, other_formats
 from tagwire.wire.buffers import as_bytes
 
 __all__ = ["trace_batches"]
@@ -30,7 +30,23 @@ def trace_batches(
         except DecodeError:
             found, size = formats.nearest(buf, pos), len(buf) - pos
         seen = trace(found.layout, buf[pos : pos + size], strict=strict, limits=limits)
+        if seen.error is not None:
+            seen.error = _with_hint(seen.error, other_formats(buf, pos, formats, limits))
         yield seen
         if seen.error is not None:
             return
         pos += size
+
+
+def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
+    """Return the error; if the batch is valid in other formats, it names them."""
+    if not names:
+        return error
+    return DecodeError(
+        message_name=error.message_name,
+        version=error.version,
+        path=error.path,
+        offset=error.offset,
+        found=error.found,
+        expected=f"{error.expected}; {naming_hint(names)}",
+    )

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from tagwire import DecodeError, Limits, log
 from tagwire.log.salvage import salvage
@@ -22,6 +23,7 @@ from tagwire.records.tracing import trace_batches
 from tagwire.wire.checksums import checksum
 from tagwire.wire.compression import PackingFault, pack, unpack
 from tagwire.wire.varint import uvarint_bytes
+from tagwire_cli.app import app
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -209,9 +211,13 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
     (report,) = verify_partition(log.Partition(path.parent), name)
     assert report.problems == []
     (report,) = verify_partition(log.Partition(path.parent))
-    assert name in report.problems[0].message and "--format" in report.problems[0].message
+    assert name in report.problems[0].message and "--record-format" in report.problems[0].message
     saved, *_ = salvage(log.Partition(path.parent), tmp_path / "saved")
     assert name in saved.problems[0].message
     for read in (lambda: list(log.read(path)), lambda: list(log.columns(path))):
-        with pytest.raises(log.LogError, match="name it as the format"):
+        with pytest.raises(log.LogError, match="name it with --record-format"):
             read()
+    path.write_bytes(drafts)
+    for options in ([], ["--guess"], ["--record-format", "auto"]):
+        told = CliRunner().invoke(app, ["explain", *options, str(path)])
+        assert name in told.output and "name it with --record-format" in told.output, told.output
