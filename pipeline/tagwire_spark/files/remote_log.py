@@ -73,6 +73,9 @@ class RemotePartition(Partition):
         super().__init__(path)
         self._location = location
 
+    def _listed(self) -> Partition:
+        return RemotePartition(self.path, self._location)
+
     def _segment(self, path: Path, name: LogFile) -> Segment:
         return RemoteSegment(path, self._location, name)
 

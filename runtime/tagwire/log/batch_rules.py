@@ -6,14 +6,15 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
-from tagwire.log.errors import refuse
+from tagwire.log.errors import LogError, refuse
+from tagwire.log.placed_batch import Skip
 from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
 from tagwire.records.totals import totals
 from tagwire.text_format import count
 
-__all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "refuse_far"]
+__all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "is_far"]
 
 OUT_OF_ORDER: Final = "TWL108"
 """The rule of a batch that is not above the one before."""
@@ -137,14 +138,22 @@ def is_within(first: int, last: int, base_offset: int) -> bool:
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
-def refuse_far(file: str, position: int, batch: RecordBatch, base_offset: int) -> None:
-    """Raise LogError (TWL109) for a batch that can't be in a segment with this base offset. Nothing is unpacked."""
+def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
+    """Return whether a batch can't be in a segment with this base offset (TWL109), without decompressing it.
+
+    The error of such a batch is passed to `skip`. Raises LogError if `skip` is None.
+    """
     last = batch.last_offset
     first = last if batch.described_by.records is None else batch.base_offset
-    if not is_within(first, last, base_offset):
-        end = base_offset + _RELATIVE_OFFSETS
-        expected = f"{base_offset} to {end - 1}, as the segment's name says; salvage the log first"
-        refuse(file, "TWL109", position, f"offsets {first} to {last}", expected)
+    if is_within(first, last, base_offset):
+        return False
+    end = base_offset + _RELATIVE_OFFSETS
+    expected = f"{base_offset} to {end - 1}, as the segment's name says; salvage the log first"
+    error = LogError(file, "TWL109", offset=position, found=f"offsets {first} to {last}", expected=expected)
+    if skip is None:
+        raise error
+    skip(error)
+    return True
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tagwire.limits import Limits
+from tagwire.log.placed_batch import Skip
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT, COMMIT
 from tagwire.records import RecordBatch
@@ -157,11 +158,20 @@ class BatchSummary:
 
 
 def summarize(
-    segment: Segment, format: Any, limits: Limits, *, partial: bool, tell: Callable[[int], None] | None = None
+    segment: Segment,
+    format: Any,
+    limits: Limits,
+    *,
+    partial: bool,
+    tell: Callable[[int], None] | None = None,
+    skip: Skip | None = None,
 ) -> BatchSummary:
-    """Summarise all batches of a segment; with `partial`, a last batch that is cut off is left out. Raises LogError."""
+    """Summarise all batches of a segment; with `partial`, a last batch that is cut off is left out.
+
+    `skip` is as for `Segment.batches`. Raises LogError.
+    """
     found = BatchSummary()
-    for batch in segment.batches(None, format, limits, partial=partial):
+    for batch in segment.batches(None, format, limits, partial=partial, skip=skip):
         found.see(batch)
         if tell:
             tell(batch.size)

@@ -17,7 +17,7 @@ from tagwire.log.compaction import Compaction, CompactionError, Judge
 from tagwire.log.errors import refuse
 from tagwire.log.key_map import KeyMap
 from tagwire.log.names import log_file, segment_file
-from tagwire.log.partition import Partition
+from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rewriting import BESIDE, Explain, Placed, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
 from tagwire.log.survey import Bounds, Survey, survey
@@ -56,8 +56,12 @@ def compact_partition(
     `tell` is called with the number of bytes read since the last call; all calls add up to three times the size of the
     segments. Raises LogError, CompactionError; LogPathError if the folder exists or can't be written.
     """
-    with whole_folder(Path(target)) as folder:
-        return _Compactor(partition, folder, compaction, tell, explain).run()
+
+    def compacted(found: Partition) -> CompactReport:
+        with whole_folder(Path(target)) as folder:
+            return _Compactor(found, folder, compaction, tell, explain).run()
+
+    return read_steadily(partition, compacted)
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
@@ -80,8 +84,8 @@ class _Compactor:
     def run(self) -> CompactReport:
         segments, asked = self.partition.segments, self.compaction
         heads = [
-            summarize(segment, asked.format, asked.limits, partial=self._is_active(segment), tell=self.tell)
-            for segment in segments
+            summarize(segment, asked.format, asked.limits, partial=is_active, tell=self.tell, skip=asked.silent)
+            for segment, is_active in ((each, self._is_active(each)) for each in segments)
         ]
         known = survey(segments, heads, bounds_of(asked))
         cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
@@ -103,7 +107,8 @@ class _Compactor:
         return segment is self.partition.segments[-1] and not self.compaction.include_active
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
+        asked = self.compaction
+        for position, batch in segment.placed_batches(None, asked.format, asked.limits, skip=asked.silent):
             yield position, batch
             self.tell(batch.size)
 

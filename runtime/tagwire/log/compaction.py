@@ -21,7 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.key_map import LastOfKeys
+from tagwire.log.placed_batch import Skip
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey
 from tagwire.log.transactions import ABORT, COMMIT
@@ -79,6 +81,7 @@ class Compaction:
         segment_bytes: int = 0,
         format: Any = "auto",
         limits: Limits = DEFAULT_LIMITS,
+        skip: Skip | None = None,
     ) -> None:
         self.now = now
         self.delete_retention_ms = delete_retention_ms
@@ -94,6 +97,14 @@ class Compaction:
         """Join neighbouring segments up to this size in bytes; 0 joins none."""
         self.format = format_set(format)
         self.limits = limits
+        self.skip = skip
+        """Called with the error of each part that can't be read; None to raise the first one."""
+        self.silent = _ignore if skip else None
+        """For the passes before the last one, so that each error is reported once."""
+
+
+def _ignore(error: LogError | LogPathError) -> None:
+    pass
 
 
 Judged = list[tuple[Record, str]]

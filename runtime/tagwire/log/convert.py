@@ -18,13 +18,14 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen, refuse_far
+from tagwire.log.batch_rules import BatchRules, Seen, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.claim import claimed
 from tagwire.log.errors import unwritable
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
-from tagwire.log.partition import Partition
+from tagwire.log.partition import Partition, read_steadily
+from tagwire.log.placed_batch import Skip
 from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
@@ -64,6 +65,7 @@ class Conversion:
         size: BatchSize | None = None,
         source: Any = "auto",
         limits: Limits = DEFAULT_LIMITS,
+        skip: Skip | None = None,
     ) -> None:
         self.to: Format | None = None if to is None else format_of(to)
         self.codec = codec
@@ -71,6 +73,8 @@ class Conversion:
         self.source = format_set(source)
         """The formats of what is read."""
         self.limits = limits
+        self.skip = skip
+        """Called with the error of each part that can't be read; None to raise the first one."""
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODEC_NAMES)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"
@@ -87,7 +91,7 @@ class Conversion:
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
         """The batches of a segment in their new sizes. Raises LogError."""
-        batches = segment.placed_batches(None, self.source, self.limits)
+        batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to)
@@ -150,7 +154,11 @@ def convert_partition(
     `tell` is called with the number of bytes read since the last call. Raises LogError, EncodeError; LogPathError if
     the folder exists or can't be written.
     """
-    with whole_folder(Path(target)) as folder:
+    return read_steadily(partition, lambda found: _converted(found, Path(target), conversion, tell))
+
+
+def _converted(partition: Partition, target: Path, conversion: Conversion, tell: Tell | None) -> list[ConvertReport]:
+    with whole_folder(target) as folder:
         transactions = Transactions()
         reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
         for path in carried_files(partition, conversion):
@@ -184,8 +192,9 @@ class _Converter:
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
-                refuse_far(segment.name, piece.position, piece.batch, segment.base_offset or 0)
                 batches += piece.source_batches
+                if is_far(segment.name, piece.position, piece.batch, segment.base_offset or 0, self.conversion.skip):
+                    continue
                 batch = self.conversion.convert(piece, segment, losses)
                 skipped += batch is None
                 for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():

@@ -29,7 +29,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """The records of a batch, each with whether it is the last; None to ask for each. Raises DecodeError."""
+        """The records of a batch, each with whether it is the last; None to ask for each."""
         ...
 
 

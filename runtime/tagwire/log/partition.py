@@ -1,4 +1,4 @@
-"""A partition's folder: its segments in order, and what stands beside them.
+"""A partition's folder: its segments in order, and the files next to them.
 
 The segments are those that a broker would load when it starts. `.deleted` files no longer
 belong to the log, and `.cleaned` files are unfinished. A `.swap` file is a finished one
@@ -9,16 +9,16 @@ before it shows that its group was unfinished.
 
 import os
 from base64 import urlsafe_b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.errors import refuse, unreadable
+from tagwire.log.errors import LogError, LogPathError, refuse, unreadable
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.placed_batch import Skip
 from tagwire.log.producers import read_producer_snapshot
@@ -26,7 +26,10 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.text_format import shown
 
-__all__ = ["Partition", "with_next"]
+__all__ = ["Partition", "read_steadily", "with_next"]
+
+T = TypeVar("T")
+_ATTEMPTS: Final = 3
 
 
 class Partition:
@@ -36,9 +39,10 @@ class Partition:
         self.path = Path(path)
         try:
             with os.scandir(self.path) as found:
-                self._names = sorted(each.name for each in found if each.is_file())
+                self._inodes = {each.name: each.inode() for each in found if each.is_file()}
         except OSError as error:
             raise unreadable(self.path, error) from None
+        self._names = sorted(self._inodes)
         name = partition_name(self.path.absolute())
         self.topic = name.topic if name else None
         """The topic, from the folder's name; None if the name is not a partition's."""
@@ -46,6 +50,14 @@ class Partition:
         self._topic_id = name.topic_id if name else ""
         self.state = name.state if name else ""
         """delete, future or stray, if the folder's name says so."""
+
+    def listed_again(self) -> "Partition | None":
+        """List the folder again; None if it still has the same files. Raises LogPathError."""
+        listed = self._listed()
+        return None if listed._inodes == self._inodes else listed
+
+    def _listed(self) -> "Partition":
+        return Partition(self.path)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -127,13 +139,25 @@ class Partition:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """Like `batches`, each with its segment and its position there."""
-        for segment, is_first in self.segments_from(start_offset):
-            start = start_offset if is_first else None
-            is_last = segment is self.segments[-1]
-            found = segment.placed_batches(start, format, limits, partial=partial and is_last, skip=skip)
-            for position, batch in found:
-                yield segment, position, batch
+        """Like `batches`, each with its segment and its position there.
+
+        If a segment is gone because a broker has compacted or deleted it meanwhile, the folder is listed again.
+        """
+        listed: Partition | None = self
+        while listed is not None:
+            try:
+                for segment, is_first in listed.segments_from(start_offset):
+                    start = start_offset if is_first else None
+                    is_last = segment is listed.segments[-1]
+                    found = segment.placed_batches(start, format, limits, partial=partial and is_last, skip=skip)
+                    for position, batch in found:
+                        yield segment, position, batch
+                        start_offset = batch.last_offset + 1
+                return
+            except LogPathError:
+                listed = listed.listed_again()
+                if listed is None:
+                    raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """The segments from the one that may have this offset, each with whether the offset is searched in it.
@@ -228,3 +252,25 @@ class Partition:
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
     """Each segment with the next one; the last with None. A partition may have no segments."""
     return zip(segments, (*segments[1:], None), strict=False)
+
+
+def read_steadily(
+    partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
+) -> T:
+    """Return `read(partition)`; if it fails or is suspect, and the folder has other files by now, read again.
+
+    A running broker compacts and deletes segments. If that happens between listing the folder and reading its files, a
+    sound log looks damaged. Raises LogError, LogPathError.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            result = read(partition)
+            listed = partition.listed_again() if is_suspect(result) else None
+            if listed is None:
+                return result
+        except (LogError, LogPathError):
+            listed = partition.listed_again()
+            if listed is None:
+                raise
+        partition = listed
+    return read(partition)

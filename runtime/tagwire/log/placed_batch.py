@@ -38,7 +38,14 @@ class PlacedBatch(RecordBatch):
 
     def _deviated(self, error: DecodeError) -> None:
         if self.skip is not None:
-            self.skip(placed(error, self._file, "TWL106", self._position))
+            self._report(self.skip, placed(error, self._file, "TWL106", self._position))
+
+    def _report(self, skip: Skip, error: LogError) -> None:
+        """Report each error once, however often the records are read."""
+        known = self.__dict__.setdefault("_reported", set())
+        if str(error) not in known:
+            known.add(str(error))
+            skip(error)
 
     def __iter__(self) -> Iterator[Record]:
         try:
@@ -47,20 +54,17 @@ class PlacedBatch(RecordBatch):
         except LogError as error:
             if self.skip is None:
                 raise
-            self.skip(error)
+            self._report(self.skip, error)
 
     def __reduce__(self) -> tuple[object, ...]:
         copied, arguments = super().__reduce__()
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        try:
-            with self._placing():
-                return super().__len__()
-        except LogError:
-            if self.skip is None:
-                raise
-            return sum(1 for _ in self)
+        if self.skip is not None:  # the header may promise more records than can be read
+            return self._counted
+        with self._placing():
+            return super().__len__()
 
     def walk(self) -> Walk:
         """The same as for any batch. Raises LogError."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import Seen, refuse_far
+from tagwire.log.batch_rules import Seen, is_far
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
 from tagwire.log.errors import unwritable
 from tagwire.log.segment import Segment
@@ -94,7 +94,8 @@ class Rewriter:
         """Read the transactions in the segments before the first written one, from an offset on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
-            batches = segment.placed_batches(begin, self.compaction.format, self.compaction.limits)
+            asked = self.compaction
+            batches = segment.placed_batches(begin, asked.format, asked.limits, skip=asked.silent)
             for position, batch in batches:
                 if batch.is_transactional or batch.is_control:
                     verdict = self._verdict(segment, position, batch)
@@ -139,9 +140,10 @@ class Rewriter:
         return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
-            refuse_far(segment.name, position, batch, segment.base_offset or 0)
-            yield position, batch
+        asked = self.compaction
+        for position, batch in segment.placed_batches(None, asked.format, asked.limits, skip=asked.skip):
+            if not is_far(segment.name, position, batch, segment.base_offset or 0, asked.skip):
+                yield position, batch
             if self.tell:
                 self.tell(batch.size)
 

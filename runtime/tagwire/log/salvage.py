@@ -1,7 +1,7 @@
 """The intact batches of a damaged partition, as a partition that a broker can open.
 
 Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a
-batch, and a batch whose records can't be read is left out. The base offset of a magic 2 batch
+batch, and a batch is left out if Kafka's own reader would reject its records. The base offset of a magic 2 batch
 is not covered by its checksum, so it may be wrong in a batch that is otherwise intact. Where
 offsets do not ascend, as few batches as possible are left out: a single wrong offset costs its
 own batch, not all later ones.
@@ -30,6 +30,7 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.verify import leader_epoch_problems, problem_of, unread
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter
+from tagwire.records.format_set import format_set
 
 __all__ = ["SalvageReport", "salvage"]
 
@@ -85,7 +86,7 @@ class _Salvage:
 
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format
+        self.format = format_set(format, strict=False)  # what Kafka reads is whole
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()

@@ -21,6 +21,7 @@ from tagwire.log.placed_batch import Skip
 from tagwire.log.segment import Segment
 from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
+from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = ["STATES", "entries", "state", "state_json_text"]
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
 """The logs that have a state, and the name of each state."""
 
+Placed = tuple[Segment, int, RecordBatch]
+"""A batch with its segment and its position there."""
 Tell = Callable[[int], None]
 """Called with the number of bytes of segments read since the last call."""
 
@@ -85,6 +88,10 @@ class _Reading(NamedTuple):
     skip: Skip | None = None
     unknown: Skip | None = None
 
+    def batches(self, found: Partition) -> Iterator[Placed]:
+        """The batches of a partition."""
+        return found.placed_batches(None, self.formats, self.limits, skip=self.skip)
+
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
     """The states by name, as trees of `tagwire.log.state_json`."""
@@ -108,16 +115,16 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
-            for _, entry, _ in _placed_entries(_cluster_segments(partition), log, reading):
+            for _, entry, _ in _placed_entries(_cluster_batches(partition, reading), log, reading):
                 cluster.add(entry)
         return cluster.tree()
     if log == "share":
-        read = (_placed_entries(partition.segments, log, reading) for partition in partitions)
+        read = (_placed_entries(reading.batches(partition), log, reading) for partition in partitions)
         return share_partitions(entry for each in read for _, entry, _ in each)
     states = []
     for partition in partitions:
         states.append(KeyedState())
-        for offset, entry, producer in _placed_entries(partition.segments, log, reading):
+        for offset, entry, producer in _placed_entries(reading.batches(partition), log, reading):
             states[-1].add(offset, entry, producer)
     kept = [entry for each in states for entry in each.entries()]
     pending = [entry for each in states for entry in each.pending()]
@@ -149,12 +156,19 @@ def entries(
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(f"{partition.path}: the records of this topic are not known messages; those of {known} are")
     log = INTERNAL_TOPICS[partition.topic]
-    for _, entry, _ in _placed_entries(partition.segments, log, _Reading(registry, format_set(format), limits)):
+    reading = _Reading(registry, format_set(format), limits)
+    for _, entry, _ in _placed_entries(reading.batches(partition), log, reading):
         yield entry
 
 
+def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
+    """The batches of the newest snapshot, and of the segments after it."""
+    for segment in _cluster_segments(partition):
+        for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
+            yield segment, position, batch
+
+
 def _cluster_segments(partition: Partition) -> Iterator[Segment]:
-    """The newest snapshot, and the segments after it."""
     snapshots = partition.metadata_snapshots
     begin = 0
     if snapshots:
@@ -166,24 +180,19 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
             yield segment
 
 
-def _placed_entries(
-    segments: Iterable[Segment], log: str, reading: _Reading
-) -> Iterator[tuple[int, Entry, int | None]]:
+def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
     """Each entry with its offset, and the producer of its transaction or marker."""
     registry, limits = reading.registry, reading.limits
-    for segment in segments:
-        for position, batch in segment.placed_batches(None, reading.formats, limits, skip=reading.skip):
-            producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control
-            for record in batch:
-                try:
-                    entry = entry_at(
-                        record, log, registry, segment.name, position, is_control=is_control, limits=limits
-                    )
-                except LogError as error:
-                    if reading.unknown is None:
-                        raise
-                    reading.unknown(error)
-                else:
-                    yield record.offset, entry, producer
-            if reading.tell:
-                reading.tell(batch.size)
+    for segment, position, batch in batches:
+        producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control
+        for record in batch:
+            try:
+                entry = entry_at(record, log, registry, segment.name, position, is_control=is_control, limits=limits)
+            except LogError as error:
+                if reading.unknown is None:
+                    raise
+                reading.unknown(error)
+            else:
+                yield record.offset, entry, producer
+        if reading.tell:
+            reading.tell(batch.size)

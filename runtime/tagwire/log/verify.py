@@ -23,7 +23,7 @@ from tagwire.log.file_bytes import open_file
 from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
 from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.names import log_file
-from tagwire.log.partition import Partition, with_next
+from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.rules import Problem, Problems
 from tagwire.log.scan import Scan
@@ -61,8 +61,18 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
-    `tell`, if given, is called with the number of bytes of segments read since the last call.
+    If a running broker has compacted or deleted segments meanwhile, problems are reported only if they are still there
+    when the partition is read again. `tell`, if given, is called with the number of bytes of segments read since the
+    last call.
     """
+    yield from read_steadily(
+        partition,
+        lambda found: list(_verified(found, format, limits, tell)),
+        lambda reports: any(report.problems for report in reports),
+    )
+
+
+def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
     except (LogError, LogPathError):  # reported with its file

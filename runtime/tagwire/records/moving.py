@@ -8,6 +8,7 @@ them as `Record` objects with the same resulting bytes.
 from array import array
 from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.errors import DecodeError
 from tagwire.records.batch import RecordBatch
 from tagwire.records.walk import Walk
 
@@ -57,17 +58,20 @@ class Movable:
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
-    """The records of a batch as such; None where native code leaves them alone.
+    """Return the records of a batch for native code; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. Raises
-    DecodeError for a batch that can't be unpacked, or whose bytes can't hold as many records as it says.
+    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. A batch that can't be decompressed,
+    or whose count is wrong, is left to the objects, too: reading them raises or reports the error.
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None
     if facts is None or format.plans.records is None or is_bounded or not format.is_movable:
         return None
-    walk = batch.walk()
-    count = walk.count()
+    try:
+        walk = batch.walk()
+        count = walk.count()
+    except DecodeError:
+        return None
     if not count or walk.bounds_records():
         return None
     found = facts(walk.data, walk.pos, walk.end, count, walk.bases, lasts)

@@ -5,14 +5,21 @@ Each way of reading runs in a process of its own: a map of a file that is cut en
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from native_engine import native
 
 from tagwire import log
+from tagwire.log.compact import compact_partition
+from tagwire.log.compaction import Compaction
+from tagwire.log.convert import Conversion, convert_partition
 from tagwire.log.file_bytes import open_file
+from tagwire.log.partition import read_steadily
 from tagwire.log.scan import Scan
+from tagwire.log.stat import stat
+from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
 
 _CUT = """
@@ -100,3 +107,35 @@ def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> 
         assert sum(1 for _ in spans) == 199
     with pytest.raises(log.LogError):
         list(log.read(segment))
+
+
+STEADY: dict[str, Callable[[log.Partition, Path], object]] = {
+    "verify": lambda found, _: [each for report in verify_partition(found) for each in report.problems] == [],
+    "read": lambda found, _: [record.offset for batch in found.batches() for record in batch]
+    in ([1, 11, 21], [11, 21]),
+    "convert": lambda found, out: convert_partition(found, out, Conversion("v3")),
+    "compact": lambda found, out: compact_partition(found, out, Compaction(now=0, include_active=True)),
+    "stat": lambda found, _: read_steadily(found, lambda now: [stat(segment) for segment in now.segments]),
+}
+
+
+@pytest.mark.parametrize("is_compacted", [True, False], ids=["compaction", "retention"])
+@pytest.mark.parametrize("way", STEADY)
+def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
+    way: str, is_compacted: bool, tmp_path: Path
+) -> None:
+    batches = [build([Record(base + 1, 5, b"%d" % base, b"v")], "v2").encode() for base in (0, 10, 20)]
+    (tmp_path / "t-0").mkdir()
+    first, second, _ = paths = [tmp_path / "t-0" / f"{base:020}.log" for base in (0, 10, 20)]
+    for path, data in zip(paths, batches, strict=True):
+        path.write_bytes(data)
+    found = log.Partition(tmp_path / "t-0")
+    assert len(found.segments) == 3
+    if is_compacted:  # into a segment that takes the name of the first
+        swap = first.with_suffix(".log.swap")
+        swap.write_bytes(batches[0] + batches[1])
+        swap.replace(first)
+        second.unlink()
+    else:
+        first.unlink()
+    assert STEADY[way](found, tmp_path / "out")

@@ -48,6 +48,10 @@ CASES = [
 """Bytes, and offset, timestamp and headers of the records that Kafka's DeepRecordsIterator and DefaultRecord give."""
 
 
+WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
+"""Commands, and the offsets that they keep; None for all."""
+
+
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
 def test_lenient_readers_take_what_kafka_takes(
     data: bytes, expected: list[tuple[int, int, tuple[tuple[str, bytes], ...]]], tmp_path: Path
@@ -60,7 +64,8 @@ def test_lenient_readers_take_what_kafka_takes(
     assert lenient.encode() == data
 
     after = build([Record(9, 7, b"k", b"v")], "v2").encode()
-    path = tmp_path / SEGMENT
+    path = tmp_path / "t-0" / SEGMENT
+    path.parent.mkdir()
     path.write_bytes(data + after)
     offsets = [*(each[0] for each in expected), 9]
     assert [record.offset for batch in log.read(path, strict=False) for record in batch] == offsets
@@ -75,13 +80,24 @@ def test_lenient_readers_take_what_kafka_takes(
     counted = CliRunner().invoke(app, ["log", "stat", str(path), "--lenient"])
     assert counted.exit_code == 1 and counted.stderr.count(f"{path}: ") == 1 and f" {len(offsets)} " in counted.stdout
     assert CliRunner().invoke(app, ["log", "verify", str(path), "--lenient"]).exit_code == 0
+    saved = CliRunner().invoke(app, ["log", "salvage", str(path.parent), "--output", str(tmp_path / "saved")])
+    assert saved.exit_code == 0 and (tmp_path / "saved" / "t-0" / SEGMENT).read_bytes() == data + after
+    for name, left in WRITERS.items():
+        words = [*("log", *name.split(), str(path.parent), "--output"), str(tmp_path / name)]
+        strict_run = CliRunner().invoke(app, words)
+        assert strict_run.exit_code == 1 and f"{path}: " in strict_run.output and not list(tmp_path.glob(f"{name}/*"))
+        run = CliRunner().invoke(app, [*words, "--lenient"])
+        assert run.exit_code == 1 and run.stderr.count(f"{path}: ") == 1, run.output
+        made = log.read(tmp_path / name / "t-0")
+        assert [record.offset for batch in made for record in batch] == (offsets if left is None else left)
 
 
 def test_damage_stays_damage(tmp_path: Path) -> None:
     cut = bytearray(with_a_bad_key(0)[:-1])
     cut[8:12] = struct.pack(">i", len(cut) - 12)
     cut[17:21] = struct.pack(">I", checksum("crc32c", bytes(cut[21:])))
-    path = tmp_path / SEGMENT
+    path = tmp_path / "t-0" / SEGMENT
+    path.parent.mkdir()
     path.write_bytes(bytes(cut) + with_a_bad_key(3)[:40])
     skipped: list[object] = []
     found = [record.offset for batch in log.read(path, strict=False, skip=skipped.append) for record in batch]
@@ -89,6 +105,12 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
         [0, 1],
         ["TWL106", "TWL106", "TWL101"],
     )
+    for name in ("convert --to v1", "convert --batch-records 1", "compact --include-active"):
+        words = ["log", *name.split(), str(path.parent), "--lenient", "--output", str(tmp_path / name)]
+        run = CliRunner().invoke(app, words)
+        assert (run.exit_code, run.stderr.count("skipped: ")) == (1, 3), run.output
+        made = list(log.read(tmp_path / name / "t-0", skip=skipped.append, strict=False))
+        assert [record.offset for batch in made for record in batch][-1:] == [1]
 
 
 def test_the_element_with_an_error_is_counted_once() -> None:

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, output_options, paths_argument
+from tagwire_cli.arguments.log_options import (
+    format_option,
+    json_option,
+    lenient_option,
+    output_options,
+    paths_argument,
+)
 from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.echo import say
+from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
@@ -83,6 +90,7 @@ def rule_options(function: F) -> F:
 @output_options
 @click.option("--explain", "is_explained", is_flag=True, help="Print for each record whether it was kept, and why.")
 @rule_options
+@lenient_option
 @format_option
 @json_option
 @limit_option
@@ -91,6 +99,7 @@ def command(
     output: Path,
     resumes: bool,
     is_explained: bool,
+    is_lenient: bool,
     as_json: bool,
     limits: Sequence[str],
     **rules: Any,
@@ -101,7 +110,8 @@ def command(
     written to DIR and follows the rules of a broker's log cleaner: tombstones and
     transaction markers stay until their retention time has passed, and offsets do
     not change. The active segment and everything after the start of an open
-    transaction are left alone. --resume continues a run that was stopped.
+    transaction are left alone. Damage is an error; with --lenient, it is skipped
+    and reported. --resume continues a run that was stopped.
 
     With --json, there is one object per partition: partition, compacted_to,
     because, keys, and segments with file, batches, records, bytes, new_batches,
@@ -116,10 +126,12 @@ def command(
     from tagwire.log.compaction import Compaction
 
     rules["now"] = int(time.time() * 1000) if rules["now"] is None else rules["now"]
-    compaction = Compaction(limits=limits_of(limits), **rules)
+    skipped = Skipped()
+    compaction = Compaction(limits=limits_of(limits), skip=skipped if is_lenient else None, **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
     for report in _compacted(paths, output, compaction, explain, resumes=resumes):
         tell_compaction(report, as_json=as_json)
+    skipped.end()
 
 
 def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from tagwire_cli.arguments.log_options import (
     conversion_options,
     format_option,
     json_option,
+    lenient_option,
     new_format_option,
     output_options,
     paths_argument,
@@ -19,6 +20,7 @@ from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_o
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
+from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ _COLUMNS = (
 @new_format_option(help="The new format; default: unchanged.")
 @conversion_options
 @output_options
+@lenient_option
 @format_option
 @json_option
 @limit_option
@@ -55,6 +58,7 @@ def command(
     batch_records: int | None,
     output: Path,
     resumes: bool,
+    is_lenient: bool,
     format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
@@ -69,7 +73,8 @@ def command(
 
     Whatever the format can't carry is reported, once for each kind of loss. With
     --json, there is one object per segment: file, batches, records, bytes,
-    new_batches, new_bytes, left_out, losses. A partition appears in DIR once all of
+    new_batches, new_bytes, left_out, losses. Damage is an error; with --lenient, it is skipped
+    and reported. A partition appears in DIR once all of
     it is written. --resume continues a run that was stopped.
 
     \b
@@ -80,12 +85,14 @@ def command(
     from tagwire.log.convert import Conversion
     from tagwire.log.rebatching import BatchSize
 
-    conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
-    tell_conversion(_converted(paths, output, conversion, resumes=resumes), as_json=as_json)
+    skipped = Skipped()
+    size, skip = BatchSize(batch_bytes, batch_records), skipped if is_lenient else None
+    conversion = Conversion(to, codec, size, format, limits_of(limits), skip)
+    tell_conversion(_converted(paths, output, conversion, resumes=resumes), skipped, as_json=as_json)
 
 
-def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
-    """Say what became of segments, and what was lost: then the exit status is 1."""
+def tell_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
+    """Print the converted segments and the losses; the exit status is 1 if anything was lost or skipped."""
     from tagwire.log.loss_report import LossReport
 
     losses = LossReport()
@@ -100,6 +107,9 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
         print_table(_COLUMNS, rows)
     if losses:
         _tell(losses)
+    if skipped:
+        skipped.end()
+    if losses:
         raise click.exceptions.Exit(1)
 
 

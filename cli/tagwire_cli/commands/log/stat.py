@@ -54,12 +54,21 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
       tagwire log stat alpha-0
       tagwire log stat /var/lib/kafka/data --json | jq 'select(.formats.v0)'
     """
+    from tagwire.log import Segment
+    from tagwire.log.partition import read_steadily
     from tagwire.log.stat import stat
 
     found, bounds, skipped = list(partitions_of(paths)), limits_of(limits), Skipped()
     skip = skipped if is_lenient else None
     with byte_progress("stat", found) as tell:
-        stats = [stat(segment, format, bounds, tell, skip) for each in found for segment in segments_of(each)]
+        stats: list[SegmentStat] = []
+        for each in found:
+            if isinstance(each, Segment):
+                stats.append(stat(each, format, bounds, tell, skip))
+                continue
+            stats += read_steadily(
+                each, lambda now: [stat(segment, format, bounds, tell, skip) for segment in segments_of(now)]
+            )
     if as_json:
         for each in stats:
             write_json_line(each.to_json())
