@@ -70,10 +70,10 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
                 each, lambda now: [stat(segment, format, bounds, tell, skip) for segment in segments_of(now)]
             )
     if as_json:
-        for each in stats:
-            write_json_line(each.to_json())
+        for one in stats:
+            write_json_line(one.to_json())
     else:
-        print_table(_COLUMNS, [_row(each) for each in stats])
+        print_table(_COLUMNS, [_row(one) for one in stats])
     skipped.end()
 
 
