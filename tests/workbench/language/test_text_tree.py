@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -19,6 +20,14 @@ def plain(value: Value) -> Any:
     if value.kind == "list":
         return [plain(item) for item in value.items]
     return value.text if value.kind == "string" else json.loads(value.text)
+
+
+def test_time_is_linear() -> None:
+    """Quadratic time would be minutes here."""
+    started = process_time()
+    tree = TextTree(40_000 * "[" + 40_000 * "}")
+    assert {tree.token_at(offset) for offset in range(80_000)} == {(at, at + 1) for at in range(80_000)}
+    assert process_time() - started < 20
 
 
 def test_a_whole_text_says_the_same_as_json() -> None:

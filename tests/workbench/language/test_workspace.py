@@ -195,3 +195,10 @@ def test_the_normal_form_is_that_of_fmt(root: Path) -> None:
     specs.write(request(root), "{")
     with pytest.raises(SpecError):
         specs.formatted(request(root))
+
+
+def test_a_text_too_long_to_analyse_has_one_warning(root: Path) -> None:
+    specs = Workspace()
+    for path, expected in (request(root), ["TW101"]), (root / "data.json", []):
+        specs.write(path, '{"type": "data", ' + 70_000 * "[]")
+        assert [each.rule for each in specs.problems(path)] == expected

@@ -8,6 +8,8 @@ and which of them a cursor is in.
 
 import json
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
@@ -107,10 +109,12 @@ class TextTree:
         self._slots: list[tuple[int, int, str, Slot]] = []
         """Of each token its start, end and kind, and the slot before it."""
         self._open: list[Value] = []
+        self._open_kinds: Counter[str] = Counter()
         self._role: Role = "value"
         self._roots: list[Value] = []
         for found in _TOKEN.finditer(text):
             self._add(str(found.lastgroup), found[0], found.start(), found.end())
+        self._starts = [start for start, *_ in self._slots]
         self._last = self._slot(Span(len(text), len(text)))
         for value in self._open:
             value.end = len(text)
@@ -156,9 +160,10 @@ class TextTree:
         return None
 
     def token_at(self, offset: int) -> Span:
-        """The token that begins at an offset, or has it; empty where there is none."""
-        found = next((Span(start, end) for start, end, *_ in self._slots if start <= offset < end), None)
-        return found or Span(offset, offset)
+        """Return the token at an offset; an empty span between tokens."""
+        at = bisect_right(self._starts, offset) - 1
+        start, end = self._slots[at][:2] if at >= 0 else (0, 0)
+        return Span(start, end) if start <= offset < end else Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
         """What an answer replaces of a string; one without its closing quote may hold the rest of the line.
@@ -208,6 +213,7 @@ class TextTree:
                 value.entry.value = value
         if text in "{[":
             self._open.append(value)
+            self._open_kinds[made] += 1
             self._role = "key" if text == "{" else "value"
         else:
             self._role = "comma"
@@ -215,9 +221,10 @@ class TextTree:
     def _mark(self, text: str, end: int) -> None:
         if text in "}]":
             wanted = "object" if text == "}" else "list"
-            if any(value.kind == wanted for value in self._open):
+            if self._open_kinds[wanted]:
                 while self._open:
                     closed = self._open.pop()
+                    self._open_kinds[closed.kind] -= 1
                     closed.end = end
                     if closed.kind == wanted:
                         break

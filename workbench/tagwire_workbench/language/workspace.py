@@ -32,6 +32,10 @@ _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional"
 """Keys that only a spec has: a file outside of all spec sets may be anything."""
 
 
+_MOST_CHARACTERS: Final = 1 << 17
+"""Longer texts would block the editor. Kafka's longest spec has about 20,000 characters."""
+
+
 class SetProblems(NamedTuple):
     """What is wrong in a set, by file; files without problems are left out."""
 
@@ -88,6 +92,10 @@ class Workspace:
             return path.read_text("utf-8")
         except (OSError, ValueError):
             return ""
+
+    def is_too_long(self, path: Path) -> bool:
+        """Return whether a text is too long to be analysed while somebody types."""
+        return len(self.text(path)) > _MOST_CHARACTERS
 
     def settings(self, path: Path) -> Settings:
         """The settings of the project that a file is in. Raises SettingsError for some that can't be read."""
@@ -159,6 +167,8 @@ class Workspace:
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
         """What is wrong with a file itself, and, if that is no error, what is unwise about it."""
+        if self.is_too_long(path):
+            return self._note_on_length(path) if self.spec_set(path) is not None else ()
         if not self.is_spec(path):
             return ()
         result = self.read(path)
@@ -198,6 +208,13 @@ class Workspace:
         context = self.context(path)
         read = (self._read(spec, spec_set.options, context).message for spec in self._files(spec_set))
         return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
+
+    def _note_on_length(self, path: Path) -> tuple[Problem]:
+        message = (
+            f"the text has {len(self.text(path))} characters; editors show problems of up to {_MOST_CHARACTERS}: "
+            "check it with `tagwire validate`"
+        )
+        return (Problem(rule="TW101", severity="warning", file=str(path), line=1, column=1, message=message),)
 
     def _linted(self, path: Path, message: MessageSpec) -> list[Problem]:
         known, settings = self._known[path], self.settings(path)

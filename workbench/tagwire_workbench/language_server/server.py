@@ -46,11 +46,15 @@ class SpecServer(LanguageServer):
         """By the package of each set, what was wrong when it was checked last."""
         self._published: set[Path] = set()
         self._changes = 0
+        self._checking = asyncio.Lock()
+        """A check can't be cancelled, so the next one waits for it, instead of running at the same time."""
         self._said = ""
 
     def document(self, uri: str) -> Document | None:
-        """The spec of a URI; None for a file that is none."""
+        """Return the spec of a URI; None for a file that isn't a spec, and for one that is too long to analyse."""
         path = path_of(uri)
+        if self.specs.is_too_long(path):
+            return None
         return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
 
     def file(self, path: Path) -> Document:
@@ -99,7 +103,10 @@ class SpecServer(LanguageServer):
         path = path_of(uri)
         spec_set = self.told(lambda: self.specs.spec_set(path), None)
         name = spec_set.package if spec_set is not None else uri
-        found = await asyncio.to_thread(self.told, lambda: self.specs.set_problems(path), None)
+        async with self._checking:
+            if mine != self._changes:
+                return
+            found = await asyncio.to_thread(self.told, lambda: self.specs.set_problems(path), None)
         if found is None or mine != self._changes:
             return
         before = self._sets.get(name, SetProblems({}, {}))
