@@ -1,11 +1,15 @@
 """`tagwire assemble`: annotated bytes, edited or not, as bytes."""
 
+from typing import Final
+
 import click
 
-from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.bytes import InputError, open_input
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 __all__ = ["command"]
+
+_MOST_BYTES: Final = 64 << 20
 
 
 @click.command("assemble")
@@ -36,7 +40,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
     if not is_hex:
         refuse_terminal()
     try:
-        text = read_bytes(file, is_hex=False).decode("utf-8-sig")
+        text = _read(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"annotated bytes: byte {error.start} is not UTF-8; the input must be the output of `tagwire explain`"
@@ -44,3 +48,16 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
     messages = [len(data).to_bytes(4, "big") + data if has_sizes else data for data in assemble(text, fix=fix)]
     for data in messages:
         write_bytes(f"{data.hex()}\n".encode() if is_hex else data)
+
+
+def _read(file: str) -> bytes:
+    """Read the annotated bytes. Raises InputError for more than a pipe without an end should fill memory with."""
+    with open_input(file) as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        line = data.count(b"\n", 0, _MOST_BYTES) + 1
+        raise InputError(
+            f"annotated bytes: line {line}, byte {_MOST_BYTES}: the input goes on, but at most {_MOST_BYTES >> 20} MiB "
+            "are read; split it between two messages"
+        )
+    return data

@@ -32,8 +32,12 @@ _MOST: Final = 1 << 30
 """Bytes that a text may make; a repetition is easily mistyped."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
-    r'(?P<hex>(?:[0-9a-fA-F]{2})+)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)', re.DOTALL
+    r"(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|"
+    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
+    re.DOTALL,
 )
+"""The groups of hex digits up to the first that is repeated are one token: a line may have a million of them."""
+_JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
@@ -102,7 +106,8 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
     while place < len(line):
         match = _TOKEN.match(line, place)
         if match is None or match["odd"]:
-            found = f"{match['odd']!r}, an odd number of digits" if match else repr(line[place : place + 12].split()[0])
+            digits = match["odd"][:40] if match else ""
+            found = f"{digits!r}, an odd number of digits" if digits else repr(line[place : place + 12].split()[0])
             if line.startswith("**", place):
                 expected = "bytes that were shown: --show-sensitive of tagwire explain shows hidden ones"
                 raise AssembleError(number, place + 1, "hidden bytes", expected)
@@ -138,7 +143,10 @@ def _start(line: str, number: int, begin: int) -> int:
     behind = line[offset.end() :]
     if not behind.strip():
         raise AssembleError(
-            number, indent + 1, f"{offset[1]!r} alone", f"bytes behind the offset, or bytes from column {begin + 1} on"
+            number,
+            indent + 1,
+            f"{offset[1][:40]!r} alone",
+            f"bytes behind the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
         # `00 01 02` at the margin: these are bytes; an offset has two blanks behind it
@@ -148,7 +156,7 @@ def _start(line: str, number: int, begin: int) -> int:
 
 def _text(literal: str, number: int, place: int) -> bytes:
     try:
-        text: str = json.loads(literal, strict=False)
+        text: str = _JSON.decode(literal)
         return text.encode()
     except ValueError:
         raise AssembleError(number, place + 1, literal[:40], "a text as in JSON, in UTF-8") from None

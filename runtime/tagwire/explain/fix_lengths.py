@@ -9,6 +9,7 @@ last line to the first, so that what is inside is right before what is outside.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -45,11 +46,12 @@ def fix_lengths(lines: Sequence[Line]) -> None:
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    for place in range(len(lines) - 1, -1, -1):
-        line = lines[place]
+    behind: deque[Line] = deque()  # a slice for each line would take quadratic time
+    for line in reversed(lines):
         words = line.type.split()
         if words and line.data:
-            _fix_one(line, words, lines[place + 1 :])
+            _fix_one(line, words, behind)
+        behind.appendleft(line)
 
 
 def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:

@@ -45,6 +45,15 @@ def test_what_is_refused(stdin: bytes, said: str) -> None:
     assert result.stderr.startswith(said)
 
 
+def test_input_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwire_cli.commands.assemble._MOST_BYTES", 1 << 20)
+    result = run("assemble", "/dev/zero")
+    assert (result.exit_code, result.stdout_bytes) == (1, b"")
+    assert result.stderr.startswith(
+        "tagwire: annotated bytes: line 1, byte 1048576: the input goes on, but at most 1 MiB"
+    )
+
+
 def test_nothing() -> None:
     result = run("assemble", stdin=b"")
     assert (result.exit_code, result.stdout_bytes) == (0, b"")

@@ -3,12 +3,16 @@
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import tagwire
 import tagwire_messages as messages
+from tagwire.explain import assemble as assemble_module
 from tagwire.explain.assemble import AssembleError, assemble
+from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import annotate, parse_annotated
 from tagwire.records import BatchBuilder, read_batches
 from tagwire.records.formats import format_names
@@ -124,6 +128,25 @@ def test_lines_may_be_doubled_moved_and_left_out() -> None:
     data = HEARTBEAT[2:6] + HEARTBEAT[:2] * 2 + HEARTBEAT[6:-1]
     assert assemble("\n".join([head, titles, second, first, first, *rest[:-1]])) == [data]
     assert assemble("\n".join([first, second, *rest])) == [HEARTBEAT]  # without titles
+
+
+def test_many_groups_of_digits_are_one_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    match = assemble_module._TOKEN.match
+    counting = SimpleNamespace(match=lambda *at: calls.append(1) or match(*at))
+    monkeypatch.setattr(assemble_module, "_TOKEN", counting)
+    assert assemble("  " + 1000 * "00 " + "01*3 02 03#") == [bytes(1000) + b"\1\1\1\2\3"]
+    assert len(calls) < 5
+
+
+def test_fixing_copies_no_lines_below_each_line() -> None:
+    class Lines(list[Line]):
+        def __getitem__(self, at: Any) -> Any:
+            raise AssertionError(at)
+
+    lines = Lines([Line(b"\0\0", "a", "int16 length"), Line(b"abc", "b", "raw bytes")])
+    fix_lengths(lines)
+    assert next(iter(lines)).data == b"\0\3"
 
 
 def test_colours_do_not_matter() -> None:
