@@ -15,7 +15,7 @@ from tagwire_cli.output.tables import Column, print_table, write_json
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
-    from tagwire.layout import Item, StructLayout
+    from tagwire.layout import Bits, Condition, Item, StructLayout
     from tagwire.message import Message, Struct
     from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
@@ -268,25 +268,35 @@ def _show_format(found: "type[RecordFormat]", *, wide: bool, as_json: bool) -> N
 def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None:
     from tagwire.explain.abouts import abouts
 
-    _print_fields(_IN_WIRE_ORDER, list(_wire_rows(root, 0, "")), None if documented is None else abouts(documented))
+    rows = list(_wire_rows(root, 0, "", {}))
+    _print_fields(_IN_WIRE_ORDER, rows, None if documented is None else abouts(documented))
     if root.missing:
         lacking = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
         say()
         say(f"Not in this version: {lacking}")
 
 
-def _wire_rows(struct: "StructLayout", depth: int, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a row for each item and each section, with the path of the field; sections have none."""
+def _wire_rows(
+    struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a row for each item, group of bits and section, with the path of the field; sections and bits have none.
+
+    `groups` are the bits shown so far, by field and mask.
+    """
     from tagwire.layout import OptionalBuffer, nested_struct
 
     def rows(fields: "tuple[Item, ...]", depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
         for item in fields:
             tag = "" if item.tag is None else str(item.tag)
             path = f"{prefix}{item.name}"
-            yield path, (_INDENT * depth + item.name, str(item.type), tag, _default_text(item.default))
+            type = f"{item.type}{_condition(item.condition, groups)}"
+            yield path, (_INDENT * depth + item.name, type, tag, _default_text(item.default))
+            for group in item.bits:
+                groups[item.name, group.mask] = group
+                yield "-", (_INDENT * (depth + 1) + group.name, _bits(group), "", "")
             nested = nested_struct(item.type)
             if nested is not None:
-                yield from _wire_rows(nested, depth + 1, f"{path}.")
+                yield from _wire_rows(nested, depth + 1, f"{path}.", groups)
 
     if isinstance(struct.section, OptionalBuffer):
         yield "-", (_INDENT * depth + "(optional fields)", f"{struct.section.length.name} lengths", "", "")
@@ -295,6 +305,23 @@ def _wire_rows(struct: "StructLayout", depth: int, prefix: str) -> Iterator[tupl
     if struct.section is not None and not isinstance(struct.section, OptionalBuffer):
         yield "-", (_INDENT * depth + "(tagged fields)", "uvarint count", "", "")
         yield from rows(struct.section.fields, depth + 1)
+
+
+def _bits(group: "Bits") -> str:
+    """Describe the position of a group of bits, and its values: `bits 0-2: none, gzip`."""
+    first, last = group.shift, group.mask.bit_length() - 1
+    values = f": {', '.join(group.values)}" if group.values else ""
+    return (f"bit {first}" if first == last else f"bits {first}-{last}") + values
+
+
+def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bits]") -> str:
+    """Describe when a field is present: `, only if attributes.has_headers is 1`."""
+    if condition is None:
+        return ""
+    group = groups.get((condition.field, condition.mask))
+    if group is None:
+        return f", only if {condition.field} & {condition.mask:#x} is {condition.equals:#x}"
+    return f", only if {condition.field}.{group.name} is {group.of(condition.equals)}"
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
@@ -311,13 +338,17 @@ def _item(item: "Item") -> dict[str, Any]:
     from tagwire.layout import nested_struct
 
     nested = nested_struct(item.type)
-    facts = {
+    facts: dict[str, Any] = {
         "name": item.name,
         "jsonName": item.json_name,
         "type": str(item.type),
         "tag": item.tag,
         "default": _default(item.default),
     }
+    if item.bits:
+        facts["bits"] = [{"name": bits.name, "mask": bits.mask, "values": list(bits.values)} for bits in item.bits]
+    if item.condition is not None:
+        facts["condition"] = dict(item.condition.given())
     return facts if nested is None else {**facts, "struct": _struct(nested)}
 
 

@@ -132,17 +132,18 @@ class LayoutCursor:
             value = _as_int32(value)
         return value
 
-    def length(self, code: LengthCode) -> int | None:
-        """A length or count, None for null."""
-        start = self.pos
+    def signed_length(self, code: LengthCode) -> int:
+        """Read a length or count, which may be negative."""
         if code.code:
-            (value,) = unpack_from(">" + code.code, self.buf, self.take(code.width))
-        elif code.zigzag:
-            value = from_zigzag(self.raw_varint(5))
-        else:
-            value = _as_int32(self.uvarint() - code.bias)
+            return int(unpack_from(">" + code.code, self.buf, self.take(code.width))[0])
+        return from_zigzag(self.raw_varint(5)) if code.zigzag else _as_int32(self.uvarint() - code.bias)
+
+    def length(self, code: LengthCode) -> int | None:
+        """Read a length or count; None for null."""
+        start = self.pos
+        value = self.signed_length(code)
         if value >= 0:
-            return int(value)
+            return value
         if code.null is None or value != -1:
             self.deviate(f"length {value}", "0 or more" if code.null is None else "-1 (null) or more", start)
         return None

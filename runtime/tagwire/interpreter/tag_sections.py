@@ -71,9 +71,9 @@ class TagSectionReader(RuledCursor):
     def optional_length(self, section: OptionalBuffer) -> int:
         """The length of the next entry, 0 at the end of the buffer."""
         start = self.pos
-        size = self.length(section.length)
-        if size is None:
-            self.fail("a negative length", "0 (the end of the buffer) or more", start)
+        size = self.signed_length(section.length)
+        if size < 0:
+            self.fail(f"length {size}", "0 (the end of the buffer) or more", start)
         return size
 
     def ascending(self, tag: int, last: int, start: int) -> int:

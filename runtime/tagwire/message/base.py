@@ -10,7 +10,8 @@ place (`tagwire.message.binding`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MethodType
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.generics import Generic
@@ -326,6 +327,15 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+class _OnObjectOrClass:
+    """`message.supported_versions()`, and `Class.supported_versions()` for all versions of the class."""
+
+    def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
+        from tagwire.message.losses import supported_versions
+
+        return MethodType(supported_versions, cls if message is None else message)
+
+
 class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
 
@@ -520,11 +530,7 @@ class Message(Struct, Generic[H]):
 
         return from_json_text(cls, text, version)
 
-    def supported_versions(self) -> Versions:
-        """The versions that carry this value without loss or refusal; possibly none."""
-        from tagwire.message.losses import supported_versions
-
-        return supported_versions(self)
+    supported_versions = _OnObjectOrClass()
 
     def losses(self, version: int) -> tuple[Loss, ...]:
         """What `version` would drop (ignorable) or refuse of this value."""

@@ -64,8 +64,8 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
     return tuple(writer.found)
 
 
-def supported_versions(message: "Message") -> Versions:
-    """The versions that carry `message` without loss or refusal; `NONE` if there are none.
+def supported_versions(message: "Message | type[Message]") -> Versions:
+    """Return the versions that carry `message` without loss or error, or `NONE`; for a class, all its versions.
 
     They are one range: a field's versions are one range, those in which it may
     be null are one range, and so are those with tagged fields; each value needs
@@ -73,6 +73,8 @@ def supported_versions(message: "Message") -> Versions:
     in a field that is not nullable breaks this (absent is fine, then present is
     not, then absent again); there the highest range counts.
     """
+    if isinstance(message, type):
+        return message.VERSIONS
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

@@ -149,6 +149,17 @@ def test_show_puts_the_optional_fields_of_the_draft_first() -> None:
     assert lines[4].split()[0] == "user_agent"
 
 
+def test_show_lists_the_bits_and_conditions_of_a_record_format() -> None:
+    words = ("show", "MessageKip82Int", "--package", "tagwire_drafts.kip82_int")
+    rows = [line.split(maxsplit=1) for line in run(*words).stdout.splitlines()]
+    assert ["compression", "bits 0-2: none, gzip, snappy, lz4"] in rows and ["has_headers", "bit 4"] in rows
+    [headers] = [row[1] for row in rows if row[:1] == ["headers"]]
+    assert headers.split("  ")[0] == "[]Header, only if attributes.has_headers is 1"
+    items = {item["name"]: item for item in json.loads(run(*words, "--json").stdout)["items"]}
+    assert items["headers"]["condition"] == {"field": "attributes", "mask": 16, "equals": 16}
+    assert {"name": "has_headers", "mask": 16, "values": []} in items["attributes"]["bits"]
+
+
 # ---------------------------------------------------------------- decode and encode
 
 

@@ -192,8 +192,8 @@ def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) 
     ("hex_text", "path", "offset", "message"),
     [
         ("08 0001 0002 6162", "", 7, "0 bytes left"),
-        ("07 0001", "", 0, "found length -4, expected -1 (null) or more"),
-        ("01", "", 0, "found a negative length, expected 0 (the end of the buffer) or more"),
+        ("07 0001", "", 0, "found length -4, expected 0 (the end of the buffer) or more"),
+        ("01", "", 0, "found length -1, expected 0 (the end of the buffer) or more"),
         ("8000", "", 0, "varint 0 in 2 bytes"),
         ("0a 0001 0002 6162 00 00 00000000", "user_agent", 7, "found 1 byte after the value"),
         ("06 0001 0002 6162 00 00000000", "user_agent", 5, "found 1 byte left, expected 2 bytes"),
@@ -201,7 +201,7 @@ def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) 
         ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "tag 1 after tag 1"),
         ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most the 1 byte left"),
         ("00 00000001 00", "foos", 1, "found 1 element"),
-        ("00 00000001 01 0000", "foos[0]", 5, "negative length"),
+        ("00 00000001 01 0000", "foos[0]", 5, "found length -1"),
     ],
 )
 def test_bytes_that_do_not_fit(hex_text: str, path: str, offset: int, message: str) -> None:

@@ -89,6 +89,7 @@ class Gap(Sample):
 def test_the_versions_are_one_range_even_then() -> None:
     assert [loss.path for loss in Gap().losses(3)] == ["snapshot"]
     assert Gap().supported_versions() == Versions(4, 6)
+    assert Gap.supported_versions() == Gap.VERSIONS
     assert Gap(snapshot=b"").supported_versions() == Versions(2, 3)
 
 
