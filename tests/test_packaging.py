@@ -32,6 +32,7 @@ PACKAGES = {
     "tagwire_messages",
     "tagwire_records",
     "tagwire_spark",
+    "tagwire_workbench",
 }
 MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
 """Where Spark looks for data sources: modules of such names, at the top."""

@@ -18,6 +18,7 @@ DIFFERENCES = {
     "valid none": None,
     "valid none with field": None,
     "struct tagged-only versions with fields": None,
+    "unknown struct key": None,
     "version +5": "TW201",
     "message name weird": "TW206",
     "nonASCII type": "TW301",

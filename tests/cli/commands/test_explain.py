@@ -142,7 +142,6 @@ def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "give MESSAGE VERSION, --request, --response API VERSION, or --guess"),
         (["LeaveGroupRequest"], "give MESSAGE VERSION"),
         (["LeaveGroupRequest", "first"], "'first' is not a version number"),
         (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
@@ -160,7 +159,7 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 
 def test_a_file_that_is_not_there() -> None:
     result = run("LeaveGroupRequest", "0", "nosuch.bin")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "nosuch.bin: can't be read: No such file" in result.stderr
 
 

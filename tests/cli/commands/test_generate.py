@@ -150,7 +150,7 @@ def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
         text + text.replace('"pings"', '"others"').replace("message_specs", "more_specs")
     )
     done = generate()
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "more_specs: no such folder of specs" in done.stderr
     assert not (project / "src").exists()
 

@@ -70,10 +70,7 @@ def test_a_new_version_of_a_struct_breaks_nothing(project: Path) -> None:
     )
     assert run("breaking").exit_code == 0
     assert run("lock").exit_code == 0
-    text = Path("lock.json").read_text()
-    assert (
-        '"W"' in text and text.replace('            { "name": "W", "type": "int8", "versions": "none" }', "") != before
-    )
+    assert Path("lock.json").read_text() == before, "no version of the messages has the new field"
 
 
 def test_the_lock_needs_nothing_beside_it(project: Path) -> None:

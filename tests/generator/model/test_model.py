@@ -249,6 +249,7 @@ def test_a_summary_survives_json() -> None:
         "file": "Sample.json",
         "line": 2,
         "column": 5,
+        "about": "",
         "aliases": (),
         "numbers": (),
     }

@@ -193,7 +193,7 @@ def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "segment"
     path.write_bytes(b"".join(build([Record(n, 5, b"", bytes(400))], "v2").encode() for n in range(10)))
     sizes = [len(array) for array in log.columns(path)]
-    assert sizes == ([3, 3, 3, 1] if each_engine == "native" else [10])
+    assert sizes == [3, 3, 3, 1]
 
 
 def test_each_pass_begins_anew(logs: Path) -> None:

@@ -41,7 +41,7 @@ def test_without_a_terminal_it_says_what_to_use(path: Path, instead: str) -> Non
 
 def test_a_file_that_is_not_there() -> None:
     done = CliRunner().invoke(app, ["browse", "nothing.jsonl"])
-    assert (done.exit_code, "'nothing.jsonl' does not exist" in done.stderr) == (2, True)
+    assert (done.exit_code, "nothing.jsonl: can't be read" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_only_checked(script: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     code, out, err = run(tmp_path / "none.yaml")
-    assert (code, out, "does not exist" in err) == (2, "", True)
+    assert (code, out, "can't be read: No such file" in err) == (2, "", True)
 
 
 def test_the_package(tmp_path: Path) -> None:
