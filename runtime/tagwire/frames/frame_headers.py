@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tagwire.errors import EncodeError
-from tagwire.message.base import attributes_of
+from tagwire.message.declarations import attributes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

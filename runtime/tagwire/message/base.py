@@ -55,7 +55,7 @@ else:
     H = "H"
     Declarations = object
 
-__all__ = ["Message", "Struct", "attributes_of", "decoded", "made_of", "owned", "same"]
+__all__ = ["Message", "Struct", "decoded", "made_of", "owned", "same"]
 
 
 def _without_fields(self: Struct, **fields: Any) -> None:
@@ -261,11 +261,6 @@ class Struct(Declarations):
             made[key] = element
         by_key: Any = made
         return by_key  # type: ignore[no-any-return]
-
-
-def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
-    """The names of what objects of a class hold: its fields, and `unknown_tags`."""
-    return cls._attributes  # pyright: ignore[reportPrivateUsage]
 
 
 def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:

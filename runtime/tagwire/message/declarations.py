@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar, overload
 
+    from tagwire.message.base import Struct
+
     T = TypeVar("T")
 
-__all__ = ["ComputedField", "DeclaredField", "computed_field", "data_class", "field"]
+__all__ = ["ComputedField", "DeclaredField", "attributes_of", "computed_field", "data_class", "field"]
 
 
 class DeclaredField(tuple["Any", ...]):
@@ -31,6 +33,11 @@ class ComputedField(DeclaredField):
     """A length, a count or a checksum of a record format: it follows from other fields, and objects don't have it."""
 
     __slots__ = ()
+
+
+def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
+    """Return the names of the attributes that a data class declares: its fields, and `unknown_tags`."""
+    return cls._attributes  # pyright: ignore[reportPrivateUsage]
 
 
 def computed_field(*wire: str, **more: Any) -> object:

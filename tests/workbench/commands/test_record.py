@@ -157,7 +157,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (["--to", "broker", "-o", "new"], 2, "'broker' is not an address; HOST:PORT with a port up to 65535 was expected"),
+        (["--to", "broker", "-o", "new"], 2, "'broker' is not an address; HOST:PORT with a port up to 65535"),
         (["--to", "b:0", "-o", "new"], 2, "b:0: no server has port 0"),
         (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
         (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "'x' is not an address; PORT or HOST:PORT"),

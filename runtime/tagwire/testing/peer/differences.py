@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from tagwire.message.base import Struct, attributes_of, same
+from tagwire.message.base import Struct, same
+from tagwire.message.declarations import attributes_of
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
