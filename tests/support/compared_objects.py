@@ -17,7 +17,7 @@ from odd_values import ODD_VALUES, with_odd_value
 
 import tagwire.message.base
 from tagwire import Struct
-from tagwire.message.base import attributes_of
+from tagwire.message.declarations import attributes_of
 
 __all__ = ["objects_differ"]
 

@@ -133,7 +133,12 @@ def test_lines_may_be_doubled_moved_and_left_out() -> None:
 def test_many_groups_of_digits_are_one_token(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     match = assemble_module._TOKEN.match
-    counting = SimpleNamespace(match=lambda *at: calls.append(1) or match(*at))
+
+    def counted(*at: Any) -> Any:
+        calls.append(1)
+        return match(*at)
+
+    counting = SimpleNamespace(match=counted)
     monkeypatch.setattr(assemble_module, "_TOKEN", counting)
     assert assemble("  " + 1000 * "00 " + "01*3 02 03#") == [bytes(1000) + b"\1\1\1\2\3"]
     assert len(calls) < 5

@@ -25,10 +25,10 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
     names = [spec["name"], *spec.get("aliases", ())]
     present = next((path for name in names if (path := folder / f"{name}.json").is_file()), None)
     if present is not None:
-        texts = {path: part["about"] for path, part in _parts(_read(present)) if part.get("about")}
-        for path, part in _parts(result):
-            if path in texts:
-                part["about"] = texts[path]
+        texts = {name: part["about"] for name, part in _parts(_read(present)) if part.get("about")}
+        for name, part in _parts(result):
+            if name in texts:
+                part["about"] = texts[name]
     return result
 
 

@@ -113,11 +113,12 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
     for row in rows:
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
     structs = SpecNames(tree).structs
-    about = {name: structs[name].value.parent.word("about") for name in common if structs[name].value.parent}
+    parents = ((name, structs[name].value.parent) for name in common)
+    about = {name: parent.word("about") for name, parent in parents if parent}
     for name in common:
         yield Offer(name, "struct", json.dumps(name), span, "struct", about.get(name, ""))
     for name in [*(row.name for row in rows if row.name != "records"), *common]:
-        kind = "struct" if name in common else "type"
+        kind: Literal["struct", "type"] = "struct" if name in common else "type"
         yield Offer(f"[]{name}", kind, json.dumps(f"[]{name}"), span, "array", about.get(name, ""))
 
 
