@@ -64,8 +64,9 @@ PIECES: Final = pa.schema(
 """A row of `_exact`."""
 
 _OF_FOLDERS: Final = ("topic", "partition")
-ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in (*_OF_FOLDERS, "_error")}
-"""The columns of the table that are in its files; topic and partition are folder names."""
+_LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
+ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
+"""The columns of the table's files. Topic and partition are folder names, and headerNames follows from headers."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns that batches are made of again."""
 _GROUP_ROWS: Final = 1 << 20

@@ -64,7 +64,7 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     ("k/orders-*", {}, ["list /k"]),
     ("k/orders-*/*.log", {}, ["list /k"]),
     (f"k/orders-0/{0:020}.log", {}, ["list /k/orders-0"]),
-    ("k", {"respectLogStart": "true", "subscribePattern": "orders", "assign": '{"orders": [1]}'},
+    ("k", {"respectLogStart": "true", "assign": '{"orders": [1]}'},
      ["list /k", "get /k/log-start-offset-checkpoint 0-15"]),
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip

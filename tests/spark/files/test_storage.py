@@ -145,7 +145,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
         assert split.file == f"zip://orders-0/{0:020}.log::{archive}"
     archive.write_bytes(b"no archive")
     with pytest.raises(
-        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*logs\.zip: fsspec can't reach it: File is not a zip"
+        PipelineError, match=r"KAFKA_LOG_UNREADABLE.*logs\.zip: fsspec can't reach it: File is not a zip"
     ):
         rows(f"zip://orders-0::{archive}")
 
@@ -190,7 +190,7 @@ def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: py
 
 
 def test_names_that_no_file_has(tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: File name too long"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*File name too long"):
         rows(tmp_path / ("x" * 300))
 
 

@@ -21,6 +21,7 @@ import tagwire_cli
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire.records import Record, build, format_names
+from tagwire.records.format_set import format_set
 from tagwire.wire.checksums import checksum
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import export_logs, import_logs
@@ -294,7 +295,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
         file.write(build([RECORDS[0].replace(offset=20)], "v2").encode())
     (tmp_path / "attempts").mkdir()
     with pytest.raises(LogPathError, match="are not in use"):
-        export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, "auto"])
+        export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, format_set("auto")])
 
 
 # ---------------------------------------------------------------- what is refused

@@ -46,7 +46,7 @@ def test_names_that_are_no_text(tmp_path: Path, options: dict[str, str]) -> None
 
 def test_a_stream_has_topics_in_its_offsets(tmp_path: Path) -> None:
     segment(odd(tmp_path, b"caf\xe9-0"), 0, batch(0))
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the folder's topic is no text"):
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the folder's topic is not valid"):
         stream(tmp_path).initialOffset()
 
 
