@@ -1,7 +1,7 @@
 """`tagwire generate`: the modules of this project's spec sets, written, checked or shown as a diff."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -118,8 +118,8 @@ def command(
 
 
 @contextmanager
-def _staged(root: Path) -> Iterator[Path]:
-    """The project as it is staged in git, in a temporary folder."""
+def _staged(root: Path) -> Generator[Path]:
+    """Copy the project as it is staged in git to a temporary folder."""
     from tagwire_generator.project.work_tree import copy_staged
 
     with TemporaryDirectory(prefix="tagwire-") as folder:

@@ -57,9 +57,10 @@ class _Inlined:
             return
         inline: list[dict[str, Any]] = []
         fields = [each for each in tree.get("fields", ()) if present & self._within(each["versions"])]
-        made = {**tree, "versions": str(versions), "fields": [self._field(each, inline) for each in fields]}
+        copies = [self._field(each, inline) for each in fields]
+        made = {**tree, "versions": str(versions), "fields": copies}
         alternatives = Counter(each.get("union") for each in fields)
-        for each in made["fields"]:
+        for each in copies:
             if alternatives[each.get("union")] == 1:
                 each.pop("union", None)
         yield {key: made[key] for key in _HEAD if made.get(key) or key == "fields"}

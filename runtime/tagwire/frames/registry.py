@@ -310,7 +310,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         Frames go the long way if the pure engine has one of their parts, or if the class is not the package's.
         """
-        parts: tuple[Any, Any] = header._serializers.get(cls.header_version(version)), cls._serializers.get(version)
+        plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
+        parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)
         if key in plans or None in parts or any(isinstance(part, type) for part in parts):
             return
         if cls.NAME in self and self[cls.NAME] is cls:

@@ -28,7 +28,7 @@ def format_names() -> list[str]:
 
 def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
     """The format of this name; a class or a layout is made into one. Raises FormatError for an unknown name."""
-    if type(name) is str and name in _formats:
+    if isinstance(name, str) and name in _formats:
         return _formats[name]
     if isinstance(name, Format):
         return name

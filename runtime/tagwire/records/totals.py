@@ -43,8 +43,8 @@ def totals(batch: RecordBatch) -> Totals | None:
     That is without native code, with limits on records, for records of another shape than magic 2's, and for invalid
     ones, of which only reading them tells what is wrong.
     """
-    found = None if _native is None else walk_natively(batch)
-    if found is None:
+    found = walk_natively(batch)
+    if _native is None or found is None:
         return None
     walk, count, bases, has_attributes = found
     made = _native(walk.data, walk.pos, walk.end, count, bases, has_attributes)

@@ -378,7 +378,8 @@ def test_frames_that_the_native_engine_remembers(kind: str) -> None:
                 read: Any = kafka.decode_request
             else:
                 write = partial(kafka.encode_response, cls(), version, correlation_id=7)
-                read = partial(kafka.decode_response, api_key=cls.API_KEY, version=version)
+                decode: Any = kafka.decode_response
+                read = partial(decode, api_key=cls.API_KEY, version=version)
             data = write()
             assert data == write() == write()
             assert read(data) == read(data) == read(bytearray(data)) and read(data).message == cls()

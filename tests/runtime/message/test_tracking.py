@@ -81,8 +81,8 @@ class Noted(Partition, Noting):
     __slots__ = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Frozen(Partition):  # type: ignore[misc] # pyright: ignore[reportGeneralTypeIssues]
+@dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
+class Frozen(Partition):  # type: ignore[misc]
     """Assigns by `object.__setattr__`."""
 
     place: int = 0

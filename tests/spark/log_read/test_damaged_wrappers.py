@@ -72,7 +72,7 @@ def test_damage_is_an_error_row_or_left_out(tmp_path: Path, magic: int, bend: st
         dropped = [row for each in arrow_rows(tmp_path, mode="DROPMALFORMED", **options) for row in each.to_pylist()]
         assert [row["offset"] for row in dropped] == [row["offset"] for row in rows if not row["_error"]]
         with pytest.raises(PipelineError, match=rf"MALFORMED_KAFKA_LOG\] {path}: "):
-            [*arrow_rows(tmp_path, **options)]
+            list(arrow_rows(tmp_path, **options))
     reader = stream(tmp_path, mode="PERMISSIVE", maxBytesPerTrigger=50)
     found: list[Any] = [row for _, part in triggers(reader, {}) for row in part]
     assert [row["offset"] for row in found if not row["_error"]][-3:] == [6, 7, 8]
@@ -92,6 +92,6 @@ def test_a_lenient_read_takes_header_keys_that_are_not_utf_8(tmp_path: Path) -> 
     data = data[:17] + crc32c(data[21:]).to_bytes(4, "big") + data[21:]
     segment(tmp_path / "t-0", 0, data)
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
-        [*arrow_rows(tmp_path)]
+        list(arrow_rows(tmp_path))
     [batch] = arrow_rows(tmp_path, strict="false")
     assert batch.column("headers").to_pylist() == [[{"key": "k\ufffdy", "value": b"x"}]]

@@ -146,7 +146,7 @@ def test_an_error_of_the_machine_is_no_deletion(
     monkeypatch.setattr("tagwire.log.file_bytes.pread", fail)
     code = errno.errorcode[errno.ENOENT if begins_later and error == errno.ENOENT else error]
     with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*\(errno \d+, {code}\)"):
-        [*reader.read(tasks[0])]
+        list(reader.read(tasks[0]))
 
 
 def test_a_driver_without_the_folders_fails(tmp_path: Path) -> None:
@@ -162,10 +162,10 @@ def test_a_worker_without_the_folder_fails(tmp_path: Path) -> None:
     tasks = reader.partitions({}, {"t": {"0": 5}})
     (tmp_path / "t-0").rename(tmp_path / "elsewhere")
     with pytest.raises(PipelineError, match="KAFKA_LOG_UNREADABLE"):
-        [*reader.read(tasks[0])]
+        list(reader.read(tasks[0]))
     (tmp_path / "t-0").mkdir()
     with pytest.raises(PipelineError, match="KAFKA_LOG_UNREADABLE"):
-        [*reader.read(tasks[0])]
+        list(reader.read(tasks[0]))
 
 
 def test_a_file_that_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_file_that_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch, tm
     [task] = reader.partitions({}, {"t": {"0": 5}})
     monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: b"")
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*was cut while it was read"):
-        [*reader.read(task)]
+        list(reader.read(task))
 
 
 def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
