@@ -125,7 +125,9 @@ def _decode_messages(
         if not is_hex and looks_like_hex(data):
             raise InputError(HEX_HINT) from None
         say_error(error)
-        again = shlex.join(["tagwire", "explain", message.NAME, str(version), *repeated_options(), file])
+        again = shlex.join(
+            ["tagwire", "explain", message.NAME, str(version), *repeated_options(), *([file] if file != "-" else [])]
+        )
         say(f"`{again}` shows every byte up to the error", err=True)
         raise click.exceptions.Exit(1) from None
     write_json_text(text)
