@@ -26,6 +26,7 @@ from pyspark.sql.types import StructType
 from written_logs import job, problems, table
 
 from tagwire.log import find_partitions
+from tagwire.records.format_set import format_set
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs, whatif_logs
@@ -173,7 +174,7 @@ def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
 
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
     [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
-    how = [column_names(None), False, "auto"]
+    how = [column_names(None), False, format_set("auto")]
     with staging(Output(tmp_path / "out"), cast("SparkSession", None)) as made:
         first, second = (export_part(unit.to_json(), str(made.attempts), how) for _ in range(2))
         assert first["attempt"] != second["attempt"]
