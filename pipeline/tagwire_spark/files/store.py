@@ -106,12 +106,12 @@ def has_conditional_puts(system: Any) -> bool:
 def retried(call: Callable[[], _T]) -> _T:
     """Return what a request to a file system returns; if it fails, repeat it after growing pauses.
 
-    Files that are missing or forbidden are not asked for again. Raises what the last request raised.
+    Missing or forbidden files and wrong options are not requested again. Raises what the last request raised.
     """
     for number in range(_TRIES - 1):
         try:
             return call()
-        except (FileNotFoundError, PermissionError, TagwireError):
+        except (FileNotFoundError, PermissionError, TypeError, ValueError, TagwireError):
             raise
         except Exception:
             time.sleep(_PAUSE * 2**number * (0.5 + random()))  # so that tasks don't all ask again at once
