@@ -305,10 +305,10 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    refused(run("decode", "--frame", "request", str(tmp_path)), "can't be read: Is a directory", code=1)
-    refused(run("encode", "--frame", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=1)
+    refused(run("decode", "--frame", "request", str(tmp_path)), "is a directory; give a file", code=2)
+    refused(run("encode", "--frame", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
     words = ["decode", "--frame", "response", "--requests", "nosuch.bin"]
-    refused(run(*words), "nosuch.bin: can't be read: No such file", code=1)
+    refused(run(*words), "nosuch.bin: can't be read: No such file", code=2)
 
 
 def test_a_response_to_nothing(tmp_path: Path) -> None:
