@@ -56,6 +56,21 @@ class Partition:
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
+    def unexplained_losses(self, earlier: "Partition") -> list[Path]:
+        """Return the segments of an earlier listing that are gone, though Kafka doesn't remove such segments.
+
+        Retention deletes the first segments and truncation the last ones. Compaction replaces a segment and deletes
+        those right behind it.
+        """
+        names = [segment.path.name for segment in earlier.segments]
+        left = [number for number, name in enumerate(names) if name in self._inodes]
+        return [
+            self.path / names[lost]
+            for before, after in pairwise(left)
+            if self._inodes[names[before]] == earlier._inodes[names[before]]
+            for lost in range(before + 1, after)
+        ]
+
     def _listed(self) -> "Partition":
         return Partition(self.path)
 

@@ -44,6 +44,8 @@ class FileReport(NamedTuple):
     problems: list[Problem]
 
 
+_REMOVED: Final = Problem(0, "TWL100", "was removed while the log was read, from between segments that are still there")
+
 Tell = Callable[[int], None]
 """Called with the number of bytes of segments read since the last call."""
 
@@ -62,14 +64,15 @@ def verify_partition(
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
     If a running broker has compacted or deleted segments meanwhile, problems are reported only if they are still there
-    when the partition is read again. `tell`, if given, is called with the number of bytes of segments read since the
-    last call.
+    when the partition is read again. A segment between others that is gone by then is a problem itself. `tell`, if
+    given, is called with the number of bytes of segments read since the last call.
     """
-    yield from read_steadily(
-        partition,
-        lambda found: list(_verified(found, format, limits, tell)),
-        lambda reports: any(report.problems for report in reports),
-    )
+
+    def verified(found: Partition) -> list[FileReport]:
+        lost = [FileReport(path, 0, 0, 0, [_REMOVED]) for path in found.unexplained_losses(partition)]
+        return [*_verified(found, format, limits, tell), *lost]
+
+    yield from read_steadily(partition, verified, lambda reports: any(report.problems for report in reports))
 
 
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:

@@ -179,12 +179,15 @@ def test_what_stands_before_an_error_of_the_disk_is_salvaged(tmp_path: Path, mon
     assert [problem.rule for problem in report.problems] == ["TWL100"]
 
 
-def test_a_segment_that_a_broker_removes_meanwhile_is_reported(tmp_path: Path) -> None:
-    folder = three_segments(tmp_path / "alpha-0")
-    partition = log.Partition(folder)
-    _ = partition.segments
-    (folder / name(2)).unlink()
-    assert [p.rule for report in verify_partition(partition) for p in report.problems] == ["TWL100"]
+@pytest.mark.parametrize(("removed", "rules"), [(0, []), (2, ["TWL100"]), (4, [])])
+def test_a_segment_removed_while_the_log_is_verified_is_reported_if_it_is_between_others(
+    removed: int, rules: list[str], tmp_path: Path
+) -> None:
+    """Retention removes the first segments, and truncation the last ones."""
+    partition = log.Partition(three_segments(tmp_path / "alpha-0"))
+    assert len(partition.segments) == 3
+    (partition.path / name(removed)).unlink()
+    assert [p.rule for report in verify_partition(partition) for p in report.problems] == rules
 
 
 # ---------------------------------------------------------------- files that are no small files
