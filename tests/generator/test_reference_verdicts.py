@@ -57,9 +57,9 @@ def test_verdict(case: dict[str, Any]) -> None:
 def test_the_docs_list_the_same_differences_with_reasons() -> None:
     text = (TESTS.parent / "docs" / "spec-language.md").read_text("utf-8")
     section = text.partition("## Differences from the reference generator")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([^|]+) \| (refused|accepted) \| ([^|]*) \| ([^|]+) \|$", section, re.M)
+    rows = re.findall(r"^\| ([^|]+) \| (rejected|accepted) \| ([^|]*) \| ([^|]+) \|$", section, re.M)
     listed = {case: rule for cases, _, rule, _ in rows for case in re.findall("`([^`]+)`", cases)}
     assert listed == {case: rule or "" for case, rule in DIFFERENCES.items()}
     for _, verdict, rule, reason in rows:
-        assert (verdict == "refused") == bool(rule)
+        assert (verdict == "rejected") == bool(rule)
         assert len(reason.split()) > 5
