@@ -52,9 +52,8 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        if isinstance(struct, type):  # `inspect.signature` of CPython 3.13 binds a constructor to its class
-            struct, cls = None, struct
-        made = self.bind(self, struct, cls)
+        # `inspect.signature` of CPython 3.13 binds a constructor to its class.
+        made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(made), "__get__", None)
         return made if get is None else get(made, struct, cls)
 

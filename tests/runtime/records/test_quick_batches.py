@@ -4,15 +4,15 @@ from random import Random
 from typing import Any
 
 import pytest
-from native_engine import native
 
+from tagwire import engine
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records import BatchBuilder, Record, build, read_batches
 from tagwire.records.totals import totals
 from tagwire.wire.checksums import checksum
 
-pytestmark = native
+pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
 """Limits that bind nothing, but are not the default: the long way reads under them."""
 
