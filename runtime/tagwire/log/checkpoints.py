@@ -2,8 +2,8 @@
 
 A checkpoint has its version in the first line, the number of its entries in
 the second, and an entry a line; brokers leave it empty until they first write it.
-Properties are `name=value` or `name: value`. Faults have the byte at which their
-line begins.
+`meta.properties` and `partition.metadata` are Java properties files. Errors have the
+byte at which their line begins.
 """
 
 import json
@@ -33,6 +33,14 @@ _VERSION: Final = 0
 _MOST_BYTES: Final = 1 << 24
 """The most bytes of a text file: enough for the offsets of some 400,000 partitions."""
 _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BLANKS: Final = " \t\f"
+_PROPERTY_LINE: Final = re.compile(rf"[{_BLANKS}]*[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+)", re.DOTALL)
+"""A comment, or a line of a properties file with the lines that continue it."""
+_CONTINUATION: Final = re.compile(rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*")
+_PROPERTY: Final = re.compile(rf"((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_BAD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})")
+_CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _OFFSET: Final = "a topic, a partition and an offset"
 
 
@@ -80,17 +88,25 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The entries of `meta.properties` or `partition.metadata`. Raises LogError."""
+    """Return the entries of `meta.properties` or `partition.metadata`, as java.util.Properties reads them.
+
+    Raises LogError for a bad escape, and for a name without = or :, which Java accepts but brokers don't write.
+    """
     found = {}
-    for at, line in _lines(path, read_file(path, _RULE, _MOST_BYTES)):
-        if not line or line[0] in "#!":
-            continue
-        ends = [line.index(sign) for sign in "=:" if sign in line]
-        if not ends:
-            _refuse(path, at, line, "a name, then = or :, then a value")
-        end = min(ends)
-        found[line[:end].strip()] = line[end + 1 :].strip()
+    for match in _PROPERTY_LINE.finditer(read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
+        line = _CONTINUATION.sub("", match[0].lstrip(_BLANKS)) if match[1] else ""
+        entry = _PROPERTY.fullmatch(line)
+        if entry is not None and not _BAD_ESCAPE.search(line):
+            found[_unescaped(entry[1])] = _unescaped(entry[2])
+        elif line:
+            _refuse(path, match.start(), line, "a name, then = or :, then a value, with escapes as in Java")
     return found
+
+
+def _unescaped(text: str) -> str:
+    """Resolve the escapes of a properties file; two \\uXXXX may be halves of one character."""
+    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:

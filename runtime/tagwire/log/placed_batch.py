@@ -48,9 +48,15 @@ class PlacedBatch(RecordBatch):
             skip(error)
 
     def __iter__(self) -> Iterator[Record]:
+        return self._placed(super().__iter__)
+
+    def _stored(self) -> Iterator[Record]:
+        return self._placed(super()._stored)
+
+    def _placed(self, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
         try:
             with self._placing():
-                yield from super().__iter__()
+                yield from read()
         except LogError as error:
             if self.skip is None:
                 raise

@@ -104,7 +104,7 @@ class _Source:
         is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
         self.batch = batch
         self._next: Record | None = None
-        self.moved = movable(batch) if is_moved else None
+        self.moved = movable(batch, stored=True) if is_moved else None
         self._left = len(batch)
         self._reading: Iterator[Record] | None = None
 
@@ -125,7 +125,7 @@ class _Source:
         if self._next is not None:
             return self._next
         if self._reading is None:
-            self._reading = islice(self.batch, self._left - self.left, None)
+            self._reading = islice(self.batch.stored(), self._left - self.left, None)
             self._left, self.moved = self.left, None
         self._next = next(self._reading)
         return self._next
@@ -190,8 +190,8 @@ class _Group:
 
     def _add(self, source: _Source) -> None:
         if self.run is not None:
-            built, self.run = self._built() if len(self.run) else (), None
-            for record in built:
+            moved, self.run = list(self._built().stored()) if len(self.run) else [], None
+            for record in moved:
                 self.add(record)
         while source.left and self.has_room(source.next()):
             self.add(source.next())
@@ -221,7 +221,9 @@ class _Group:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
         if self.format.records is not None:  # sets of messages end with their last message
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        builder = builder_like(self.first, self.format, compression="none", **changes)
+        elif self.first.timestamp_type == "append":  # only a wrapper has room for the producer's timestamps
+            changes["compression"] = self.first.compression
+        builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)
 
 

@@ -8,10 +8,10 @@ __all__ = ["RULES", "Problem", "Problems"]
 RULES: Final = {
     "TWL100": "a file can be read, and does not shrink while it is read",
     "TWL101": "a batch ends within the file",
-    "TWL102": "a batch is at least as long as its head",
+    "TWL102": "a batch is at least as long as its header",
     "TWL103": "a batch has a known magic byte",
     "TWL104": "a batch's checksum matches its bytes",
-    "TWL105": "a batch's head follows its format",
+    "TWL105": "a batch's header follows its format",
     "TWL106": "a batch's records follow its format, and match its record count",
     "TWL107": "a record's offset is within its batch, and above that of the previous record",
     "TWL108": "a batch's offsets are above those of the previous batch",

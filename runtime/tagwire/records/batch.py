@@ -249,14 +249,25 @@ class RecordBatch:
 
     def __iter__(self) -> Iterator[Record]:
         found = None if self._quick is None else self._quick.records_of(self)
-        return self._iterate() if found is None else found
+        return self._bounded(self._records()) if found is None else found
 
-    def _iterate(self) -> Iterator[Record]:
-        records = self._records()
+    def _bounded(self, records: Iterator[Record]) -> Iterator[Record]:
         if self._limits.records is None and self._limits.headers is None:
             return records
         stated = len(self) if "count" in self._format.fields else 0
         return bounded(records, stated, self.format, self._start, self._limits)
+
+    def stored(self) -> Iterator[Record]:
+        """Its records with their stored timestamps: those of the producer, if append time hides them otherwise."""
+        has_both = self._format.records is not None or self.codec != "none"
+        return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
+
+    def _stored(self) -> Iterator[Record]:
+        if self._messages is not None:
+            return self._bounded(self._messages.stored())
+        walk = self.walk()
+        walk.appended = None
+        return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
 
     def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
         """The records from this one on, by the layout: see `Walk.by_layout`."""

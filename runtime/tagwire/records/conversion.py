@@ -106,6 +106,7 @@ class _Conversion:
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
         self.has_timestamps = "base_timestamp" in target.fields
+        self.hides_timestamps = False
         self.header_key, self.null_headers, self.header_order = header_rules(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
@@ -128,8 +129,10 @@ class _Conversion:
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
         settings |= self.unnamed(is_packed=settings["compression"] != "none")
-        settings |= self.timestamps((each.timestamp for each in batch), settings["compression"])
-        records = (self.record(index, record) for index, record in enumerate(self.source_records()))
+        is_message = self.target.records is None and settings["compression"] == "none"
+        self.hides_timestamps = is_message and settings.get("timestamp_type") == "append"
+        settings |= self.timestamps((each.timestamp for each in batch.stored()), settings)
+        records = (self.record(index, record) for index, record in enumerate(batch.stored()))
         begun = list(islice(records, AT_ONCE))
         if len(begun) < AT_ONCE:
             has_attributes = any(record.attributes for record in begun)
@@ -141,14 +144,6 @@ class _Conversion:
         builder = BatchBuilder(self.target, as_read=True, **settings)
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
-    def source_records(self) -> Iterable[Record]:
-        """The records; of a batch that becomes a batch, with the timestamps that append time hides."""
-        if not (self.has_records and self.target.records is not None and self.batch.timestamp_type == "append"):
-            return self.batch
-        walk = self.batch.walk()
-        walk.appended = None
-        return walk
-
     def unnamed(self, *, is_packed: bool) -> dict[str, Any]:
         """What only the same format can carry: attribute bits without a name, and a wrapper's key."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
@@ -159,7 +154,7 @@ class _Conversion:
                 self.lose(path, found[name], "it has no place there")
         return {}
 
-    def timestamps(self, times: Iterable[int], compression: str) -> dict[str, int]:
+    def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
         """The highest timestamp, if the target can carry one that is not the records' own; else it is lost."""
         if self.has_records and self.target.records is not None:
             return {}
@@ -169,12 +164,12 @@ class _Conversion:
             highest = time if highest is None else max(highest, time)
         if first is None or highest is None:
             return {}
-        is_own = batch.delete_horizon_ms is None and batch.timestamp_type != "append"
-        if self.has_records and is_own and batch.base_timestamp != first:
+        if self.has_records and batch.delete_horizon_ms is None and batch.base_timestamp != first:
             self.lose("base_timestamp", batch.base_timestamp, "messages have only their own timestamps")
-        if batch.max_timestamp == highest or "base_timestamp" not in batch.described_by.fields:
+        is_kept = batch.max_timestamp == highest or "append_time" in settings
+        if is_kept or "base_timestamp" not in batch.described_by.fields:
             return {}
-        if self.has_timestamps and (self.target.records is not None or compression != "none"):
+        if self.has_timestamps and (self.target.records is not None or settings["compression"] != "none"):
             return {"max_timestamp": batch.max_timestamp}
         self.lose("max_timestamp", batch.max_timestamp, "messages have only their own timestamps")
         return {}
@@ -252,6 +247,8 @@ class _Conversion:
         if record.timestamp != -1 and not self.has_timestamps:
             self.lose(f"{path}.timestamp", record.timestamp, "messages have no timestamp there")
             changes["timestamp"] = -1
+        if self.hides_timestamps and record.timestamp != self.batch.max_timestamp:
+            self.lose(f"{path}.timestamp", record.timestamp, "a message has no timestamp other than its append time")
         attributes = changes["attributes"] = self.attributes(record)
         if attributes != record.attributes:
             reason = "these bits say something else there"

@@ -110,6 +110,10 @@ class Messages:
             appended = self.format.role(self.head, "base_timestamp")
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
+    def stored(self) -> Iterator[Record]:
+        """The messages as records with their own timestamps, which those of append time hide."""
+        return self.natively(self.shift, None) or self.by_layout(None)
+
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
         """The messages as the native engine reads them, if it does."""
         plans = self.format.plans

@@ -57,11 +57,12 @@ class Movable:
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
 
-def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
+def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return the records of a batch for native code; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. A batch that can't be decompressed,
-    or whose count is wrong, is left to the objects, too: reading them raises or reports the error.
+    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. With `stored`, records keep the
+    timestamps that append time hides. A batch that can't be decompressed, or whose count is wrong, is left to the
+    objects: reading them raises or reports the error.
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None
@@ -69,6 +70,8 @@ def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
         return None
     try:
         walk = batch.walk()
+        if stored:
+            walk.appended = None
         count = walk.count()
     except DecodeError:
         return None

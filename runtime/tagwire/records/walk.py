@@ -122,6 +122,7 @@ class Walk:
         again = Walk(
             *(self.format, self.head, self.data, self.pos, self.end), packed_at=self.packed_at, limits=self.limits
         )
+        again.appended = self.appended
         again.reader.strict = False
         for record in islice(again.by_layout(0, self.pos, self.count() or 0), index, None):
             if found is not None:

@@ -69,6 +69,26 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
     assert seen > 2000
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize(("format", "to"), [("v2", None), ("v2", "v1"), ("v1", None), ("v1", "v2"), ("v3", "v2")])
+def test_new_batch_sizes_keep_the_timestamps_that_append_time_hides(
+    format: str, to: str | None, codec: str, tmp_path: Path
+) -> None:
+    """An uncompressed message has no room for them: they are reported as lost, unless the source had none either."""
+    sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
+    batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(batch.encode())
+    (report,) = converted(tmp_path / "t-0", tmp_path / "to", Conversion(to, None, BatchSize(records=3), format))
+    batches = list(log.Partition(tmp_path / "to").batches(None, to or format))
+    assert {record.timestamp for batch in batches for record in batch} == {999}
+    has_room = codec == "gzip" or "v1" not in (format, to)
+    assert {record.timestamp for batch in batches for record in batch.stored()} == (
+        {record.timestamp for record in sent} if has_room else {999}
+    )
+    assert [row.times for row in report.losses.rows()] == ([] if has_room or format == "v1" else [7])
+
+
 def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
     assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))

@@ -31,17 +31,17 @@ def test_converted_as_by_objects(
 ) -> None:
     moved: list[Movable | None] = []
 
-    def counted(batch: RecordBatch) -> Movable | None:
-        moved.append(movable(batch))
+    def counted(batch: RecordBatch, *, stored: bool) -> Movable | None:
+        moved.append(movable(batch, stored=stored))
         return moved[-1]
 
-    def by_turns(batch: RecordBatch) -> Movable | None:
-        return movable(batch) if batch.base_offset % 3 else None
+    def by_turns(batch: RecordBatch, *, stored: bool) -> Movable | None:
+        return movable(batch, stored=stored) if batch.base_offset % 3 else None
 
     for seed in range(4):
         folder = tmp_path / str(seed) / "alpha-0"
         RandomLog(seed, [("v2",), ("v1", "v2")][seed % 2]).write(folder)
-        for name, way in {"native": counted, "mixed": by_turns, "objects": lambda batch: None}.items():
+        for name, way in {"native": counted, "mixed": by_turns, "objects": lambda batch, stored: None}.items():
             monkeypatch.setattr(rebatching, "movable", way)
             convert_partition(log.Partition(folder), folder.with_name(name), Conversion(to, "none", size))
         expected = contents(folder.with_name("objects"))

@@ -133,6 +133,7 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
     ("TWL241", TXN, write("leader-epoch-checkpoint", b"0\n1\n0\n"), ("leader-epoch-checkpoint", 4)),
     ("TWL241", TXN, write("leader-epoch-checkpoint", b"0\n1\n\xff 0\n"), ("leader-epoch-checkpoint", 4)),
     ("TWL241", TXN, write("partition.metadata", b"version 0\n"), ("partition.metadata", 0)),
+    ("TWL241", TXN, write("partition.metadata", b"version=0\ntopic_id=\\u12\n"), ("partition.metadata", 10)),
     ("TWL241", METADATA, write("quorum-state", b"[]"), ("quorum-state", 0)),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n3 0\n2 90\n"), ("leader-epoch-checkpoint", 8)),
     ("TWL243", TXN, write("leader-epoch-checkpoint", b"0\n1\n7 0\n"), (f"{FIRST}.log", 0)),

@@ -44,6 +44,8 @@ def batches(draw: Any) -> RecordBatch:
         more |= {"producer_id": draw(st.integers(-1, 9)), "is_transactional": draw(st.booleans())}
     if "partition_leader_epoch" in format.fields:
         more["partition_leader_epoch"] = draw(st.integers(-1, 9))
+    if "timestamp_type" in format.bits and draw(st.booleans()):
+        more |= {"timestamp_type": "append", "append_time": draw(st.integers(0, 2**41))}
     return build(records, name, **more)
 
 
@@ -64,7 +66,7 @@ def said(batch: RecordBatch) -> dict[str, Any]:
         "is_control",
         "delete_horizon_ms",
     )
-    return {name: getattr(batch, name) for name in names} | {"records": list(batch)}
+    return {name: getattr(batch, name) for name in names} | {"records": list(batch), "stored": list(batch.stored())}
 
 
 @given(batches(), st.sampled_from(format_names()))
@@ -164,10 +166,12 @@ def test_down_conversion_to_v2_restores_the_attributes_byte() -> None:
     assert down.encode() == build([PLAIN, PLAIN.replace(offset=6)], "v2").encode()
 
 
-def test_append_time_goes_along() -> None:
-    batch = build([PLAIN], "v2", timestamp_type="append", append_time=999)
-    there, lost = convert(batch, "v1")
-    assert lost == () and (there.timestamp_type, [record.timestamp for record in there]) == ("append", [999])
+@pytest.mark.parametrize(("codec", "paths"), [("none", ["records[0].timestamp"]), ("gzip", [])])
+def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(codec: str, paths: list[str]) -> None:
+    batch = build([PLAIN, PLAIN.replace(offset=6, timestamp=999)], "v2", timestamp_type="append", append_time=999)
+    there, lost = convert(batch, "v1", compression=codec)
+    assert [loss.path for loss in lost] == paths
+    assert (there.timestamp_type, [record.timestamp for record in there]) == ("append", [999, 999])
     assert losses(PLAIN, "v2", "v0", timestamp_type="append", append_time=999)[0] == "timestamp_type"
 
 

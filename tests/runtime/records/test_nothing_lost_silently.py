@@ -44,7 +44,9 @@ def test_a_conversion_without_losses_can_be_undone(source: str, target: str) -> 
     for _ in range(40):
         codec = random.choice(("none", "gzip"))
         count = 1 if format_of(source).records is None and codec == "none" else random.randrange(1, 4)
-        batch = odd_head(build(records_for(source, random, count), source, compression=codec), random)
+        append: dict[str, Any] = {"timestamp_type": "append", "append_time": 1_700_000_000_000}
+        more = append if "timestamp_type" in format_of(source).bits and random.random() < 0.3 else {}
+        batch = odd_head(build(records_for(source, random, count), source, compression=codec, **more), random)
         there, lost = convert(batch, target)
         if lost:
             continue
