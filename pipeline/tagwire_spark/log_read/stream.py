@@ -279,8 +279,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
             for folder in self._listing.folders(location.local):  # a commit may have moved some
-                log = self._listing.look(folder)
-                if log is not None and query.wants(*log.key):
+                if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
@@ -304,9 +303,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
 
     def _local_log(self, partition: Partition) -> Log | None:
-        """A local partition, if it is requested and has segments. Raises LogError."""
-        if not self.query.wants(*partition_key(partition.path)):
-            return None
+        """A local partition, if it has segments. Raises LogError."""
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:

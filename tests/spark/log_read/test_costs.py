@@ -107,6 +107,7 @@ def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Pat
 _THERE = f"""
 import sys
 from pathlib import Path
+from tagwire.records.format_set import format_set
 from tagwire_spark.files.storage import Location
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
@@ -116,7 +117,7 @@ from tagwire_spark.jobs.exported import column_names
 root = Path(sys.argv[1])
 (root / "attempts").mkdir()
 [unit], _ = _found([Location(root / "logs", is_named=True)])
-done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, "auto"])
+done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, format_set("auto")])
 (root / "attempts" / done["attempt"]).rename(root / "exported")
 print(done["records"], peak_kib() // 1024)
 """

@@ -113,8 +113,8 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         for row in load(spark, path).collect()
     )
     assert rows == [
-        ("1", 1, True, False),
-        ("1", 4, True, True),
+        ("1", 1, True, True),  # a broker answers in sequence
+        ("1", 4, True, False),
         ("2", 2, True, True),
         ("3", 6, False, True),
         ("4", 7, True, False),
@@ -174,9 +174,9 @@ def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
         '{"dir": "req", "hex": "", "timestamp": "noon"}',
     ],
 )
-def test_rows_that_are_no_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
+def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: row 1"):
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: line 1 is not a"):
         load(spark, tmp_path).collect()
 
 
