@@ -1,12 +1,12 @@
-"""The page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
+"""Write the page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
 
-`python tests/support/kafka_history.py JAR...` writes it, from the jars of the archive
-(`make archive` gets them). The tables hold what `tagwire breaking` finds between
-the specs of each release and those of the release before. Only the sentences
-around them are written here.
+`python tests/support/kafka_history.py JAR...` reads the jars that `make archive`
+fetches. The lists show the findings of `tagwire breaking` between the specs of
+consecutive releases. Only the sentences around the lists are written here.
 """
 
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ Specs = Mapping[str, Sequence[MessageSpec]]
 
 
 class Alarm(NamedTuple):
-    """What Kafka's own checker refuses between two releases."""
+    """A change that Kafka's own checker rejects between two releases."""
 
     release: str
     messages: tuple[str, ...]
@@ -63,7 +63,7 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
-    """The messages of each release, in the form of today."""
+    """Return the messages of each release, in the current form of specs."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]
@@ -71,7 +71,7 @@ def read(jars: Sequence[Path]) -> Specs:
 
 
 def page(specs: Specs) -> str:
-    """The text of the page."""
+    """Return the page as Markdown."""
     findings = {(old, new): compare_specs(specs[old], specs[new]) for old, new in pairwise(specs)}
     by_release = {new: found for (_, new), found in findings.items()}
     blocks = [
@@ -95,38 +95,37 @@ def _head(specs: Specs) -> str:
     first, *_, last = specs
     return f"""# How Kafka changed released versions
 
-This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that were
-already released. It has what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of
-the one before it. The releases are the last patch release of each line. `tests/support/kafka_history.py` writes this
-page from the specs from which [the archive](../message_specs/README.md) was merged.
+This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that an earlier
+release already had. The lists are the findings of [`tagwire breaking`](evolution.md) between the last patch releases
+of consecutive lines. `tests/support/kafka_history.py` writes this page from the specs of
+[the archive](../message_specs/README.md).
 
 A *wire* finding is proven: a value has different bytes, and an old reader rejects the new bytes or reads another
-value. That does not mean that anybody was affected. Most versions that changed in place were previews, which no
-production cluster used, or metadata records of KRaft before it was declared ready.
+value. Most of these changes affected nobody: the versions were previews, or metadata records of KRaft before it was
+declared ready for production.
 """
 
 
 _IN_PLACE: Final = """\
-These versions existed in an earlier release and have had other bytes since. A version that the earlier release marked
-unstable is no break and is not listed. `coordinator-value` and `metadata` are records on disk.
+These messages and versions existed in an earlier release and have had other bytes since. Versions that the earlier
+release marked unstable are not listed. The findings are listed [release by release](#release-by-release).
 """
 
 _DEFAULTS: Final = """\
-A changed default changes no bytes, but an absent field gets another value: a tagged field that was left out, or a
-field that the version lacks. Kafka's own rules call this incompatible; Kafka changed these defaults.
+A changed default does not change the bytes, but the value of an absent field: a tagged field that was left out, or a
+field that the version does not have. Kafka's own rules do not allow this.
 """
 
 _ALARMS: Final = """\
-Kafka has its own checker, which compares two specs field by field (`spec-language.md` and `evolution.md` describe
-how it differs from ours). On this history it rejects the following changes, rightly or not.
+Kafka's own checker compares two specs field by field ([differences](evolution.md#compared-with-kafkas-checker)). In
+this history it rejects the following changes, some of them incorrectly.
 """
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
-    yield from ("| since | message | versions | what changed |", "|---|---|---|---|")
     for release, findings in by_release.items():
-        for name, found in _by_message(findings, "wire").items():
-            yield f"| {release} | {name} | {_versions(found)} | {_summary(found)} |"
+        if changed := _by_message(findings, "wire"):
+            yield from _wrapped("- ", f"{release}: " + ", ".join(_named(*each) for each in changed.items()))
 
 
 def _default_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
@@ -139,12 +138,12 @@ def _default_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
 
 
 def _alarm_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
-    yield from ("| since | message | what it sees | verdict |", "|---|---|---|---|")
+    yield from ("| since | message | change | verdict |", "|---|---|---|---|")
     for alarm in ALARMS:
         for name in alarm.messages:
             found = [finding for finding in by_release[alarm.release] if finding.message_name == name]
             grave = sorted({finding.severity for finding in found} & {"wire", "semantic"}, reverse=True)
-            verdict = f"right: {' and '.join(grave)} change" if grave else "false: compatible"
+            verdict = f"correct: {' and '.join(grave)} change" if grave else "incorrect: compatible"
             yield f"| {alarm.release} | {name} | {alarm.what} | {verdict} |"
 
 
@@ -153,11 +152,33 @@ def _release(old: str, new: str, findings: Sequence[Finding]) -> str:
     counts = [(severity, _by_message(findings, severity)) for severity in ("wire", "semantic", "source", "policy")]
     if not any(found for _, found in counts):
         return "\n".join([*lines, "No released version changed.\n"])
-    lines += ["| severity | message | versions | what |", "|---|---|---|---|"]
     for severity, messages in counts:
-        for name, found in messages.items():
-            lines.append(f"| {severity} | {name} | {_versions(found)} | {_summary(found)} |")
-    return "\n".join(lines) + "\n"
+        if messages:
+            lines += [f"**{severity}**", ""]
+            for name, found in messages.items():
+                lines += _bullets(_named(name, found), _summaries(found))
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _bullets(name: str, summaries: Sequence[str]) -> Iterator[str]:
+    if len(summaries) == 1:
+        yield from _wrapped("- ", f"{name}: {summaries[0]}")
+    else:
+        yield f"- {name}:"
+        for summary in summaries:
+            yield from _wrapped("  - ", summary)
+
+
+def _wrapped(bullet: str, text: str) -> list[str]:
+    indent = " " * len(bullet)
+    return textwrap.wrap(
+        text, 120, initial_indent=bullet, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _named(name: str, findings: Sequence[Finding]) -> str:
+    return f"{name} {_versions(findings)}".rstrip()
 
 
 def _by_message(findings: Iterable[Finding], severity: str) -> dict[str, list[Finding]]:
@@ -175,16 +196,13 @@ def _versions(findings: Sequence[Finding]) -> str:
     return str(Versions(min(each.lowest for each in ranges), max(each.highest for each in ranges)))
 
 
-def _summary(findings: Sequence[Finding]) -> str:
-    """What the rules found, fields of one rule together."""
+def _summaries(findings: Sequence[Finding]) -> list[str]:
+    """Describe the findings, with the fields of equal findings together."""
     by_text: defaultdict[str, list[str]] = defaultdict(list)
     for finding in findings:
         by_text[f"{finding.message} ({finding.rule})"].append(finding.path)
-    parts: list[str] = []
-    for text, paths in by_text.items():
-        named = [f"`{path}`" for path in paths if path]
-        parts.append(f"{', '.join(named)}: {text}" if named else text)
-    return "; ".join(parts).replace("|", "\\|")
+    named = {text: ", ".join(f"`{path}`" for path in paths if path) for text, paths in by_text.items()}
+    return [f"{paths}: {text}" if paths else text for text, paths in named.items()]
 
 
 if __name__ == "__main__":
