@@ -111,7 +111,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_there_are_examples() -> None:
     number = {page.name: len(list(examples(page))) for page in PAGES}
-    assert number["README.md"] >= 3 and number["cli.md"] >= 8 and number["decoding.md"] >= 4
+    assert number["README.md"] >= 3 and number["cli-messages.md"] >= 8 and number["decoding.md"] >= 4
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

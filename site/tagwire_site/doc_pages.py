@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from click.testing import CliRunner
+
+from tagwire_cli.app import app
 from tagwire_site.rendering import ROOT
 
 __all__ = ["doc_pages", "relinked"]
@@ -22,6 +25,8 @@ _NAMED: Final = {
 }
 """Pages outside `docs/`, by file."""
 _LINK: Final = re.compile(r"(?<=\]\()(?!#|[a-z]+:)([^)\s]+)(?=\))")
+_COMMAND: Final = re.compile(r"^## tagwire ([\w -]+)\n\n.*\n", re.MULTILINE)
+"""The heading of a command, and the first line of its help."""
 _FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
 
 
@@ -31,8 +36,22 @@ def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
     pages: dict[str, str | bytes] = {}
     for source, place in places.items():
         data = (root / source).read_bytes()
-        pages[place] = relinked(data.decode("utf-8"), source, places, _forge(root)) if place.endswith(".md") else data
+        pages[place] = data
+        if place.endswith(".md"):
+            text = relinked(data.decode("utf-8"), source, places, _forge(root))
+            pages[place] = _COMMAND.sub(_with_help, text) if place.startswith("cli-") else text
     return pages
+
+
+def _with_help(heading: re.Match[str]) -> str:
+    """The heading of a command and its help."""
+    words = heading[1].split()
+    text = (
+        CliRunner()
+        .invoke(app, [*words, "--help"], prog_name="tagwire", terminal_width=100, max_content_width=100)
+        .output
+    )
+    return f"{heading[0]}\n```text\n{text}```\n"
 
 
 def _forge(root: Path) -> str:

@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Remove passwords, tokens and keys from captured frames.
 
-    The input is a capture: lines of JSON with `hex`, as described in docs/cli.md.
+    The input is a capture: lines of JSON with `hex`, as described in docs/capture-format.md.
     With --frames, it is a stream of frames. Fields that the specs mark as
     sensitive become empty; everything else stays the same, byte for byte. Produced
     and fetched records are not searched for secrets.

@@ -1,4 +1,4 @@
-"""What exit statuses mean, in one place: `--help` prints it, and a table of docs/cli.md is held to it.
+"""What exit statuses mean, as `--help` prints it.
 
 0 and 2 mean the same for all commands, so that a script can tell a finding from
 a mistake in how it calls; only what 1 says differs.

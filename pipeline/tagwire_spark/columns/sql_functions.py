@@ -43,7 +43,7 @@ def register(spark: SparkSession) -> None:
     to_message(value, messageName, version[, options])    binary; value is a struct, or JSON
     from_record(data, log[, key[, options]])              a struct of message, version, body (JSON) and _error
 
-    `options` is a map of those of the functions of Python. docs/spark.md has examples.
+    `options` is a map of those of the functions of Python. docs/spark-messages.md has examples.
     """
     of_record = record_schema(in_permissive_mode(record_reading("group", None)))
     made = (

@@ -9,7 +9,7 @@
     read_logs           the rows of kafka_log as a DataFrame, planned by workers
 
 A task of a job works on a segment or a partition and reports a few numbers: records go from file to file,
-never through the JVM or to the driver. docs/spark.md is the guide, and has the costs of jobs.
+never through the JVM or to the driver. docs/spark-jobs.md is the guide.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

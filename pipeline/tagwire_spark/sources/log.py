@@ -32,7 +32,7 @@ __all__ = ["LogSource"]
 
 
 class LogSource(DataSource):
-    """`spark.read.format("kafka_log")`, and `df.write`. docs/spark.md has their options and columns."""
+    """`spark.read.format("kafka_log")` and `df.write`: see docs/spark-read.md and docs/spark-write.md."""
 
     @classmethod
     def name(cls) -> str:

@@ -116,7 +116,7 @@ def full_schema(query: RpcQuery) -> StructType:
 
 
 class RpcSource(DataSource):
-    """`spark.read.format("kafka_rpc")`. docs/spark.md has its options and columns."""
+    """`spark.read.format("kafka_rpc")`. docs/spark-messages.md lists its options and columns."""
 
     @classmethod
     def name(cls) -> str:

@@ -59,15 +59,6 @@ def test_our_pages_run_each_command(name: str) -> None:
     assert re.search(rf"\btagwire {name}\b", executed)
 
 
-def test_the_table_of_exit_statuses_on_the_page() -> None:
-    section = (
-        (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("### Exit status\n")[2].partition("\n## ")[0]
-    )
-    rows = dict(re.findall(r"^\| `([\w -]+)` \| (.+) \|$", section, re.MULTILINE))
-    assert {name: what.replace("`", "") for name, what in rows.items()} == FOUND
-    assert f"| 0 | {FINE} |" in section and f"| 2 | {USAGE}" in section
-
-
 def test_every_row_is_of_a_command() -> None:
     assert set(FOUND) <= set(COMMAND_PATHS)
 

@@ -41,7 +41,7 @@ def command() -> None:
 
     The folders that a job reads and writes must be mounted on the driver and on all
     workers. It also reads URLs, such as s3://bucket/kafka. Under spark-submit, its
-    settings apply, and --master and --remote are not needed. docs/spark.md describes
+    settings apply, and --master and --remote are not needed. docs/spark-jobs.md describes
     what jobs cost.
 
     \b

@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Count requests in captured traffic by client, API and version.
 
-    PATH is a file or folder of captures, as described in docs/spark.md, or a URL of
+    PATH is a file or folder of captures, as described in docs/capture-format.md, or a URL of
     any file system that the workers can reach. Each version is shown with the first
     and the last release that has it. The last release is empty if the newest
     release still has the version.
