@@ -5,6 +5,7 @@ import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -192,9 +193,24 @@ def offsets(path: str, **options: Any) -> list[int]:
     return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
+class _Cut:
+    """A WSGI application that sends half of some bodies, after the headers of the whole ones."""
+
+    def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
+        self.app, self.cuts, self.numbers = app, cuts, count()
+
+    def __call__(self, environ: Any, start_response: Any) -> list[bytes]:
+        body = b"".join(self.app(environ, start_response))
+        is_cut = environ["REQUEST_METHOD"] == "GET" and self.cuts(next(self.numbers))
+        return [body[: len(body) // 2]] if is_cut else [body]
+
+
 @contextmanager
-def s3_server() -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
-    """Storage options of an S3 server on loopback, and the requests that it has had."""
+def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
+    """Storage options of an S3 server on loopback, and the requests that it has had.
+
+    `cuts` chooses GET requests, by number, after half of whose body the connection is closed.
+    """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler
 
@@ -207,6 +223,8 @@ def s3_server() -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
     WSGIRequestHandler.log_request = log_request  # type: ignore[method-assign]
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    if cuts is not None:
+        server._server.app = _Cut(server._server.app, cuts)  # type: ignore[union-attr]
     try:
         _, port = server.get_host_and_port()
         urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # of earlier servers

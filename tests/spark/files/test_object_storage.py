@@ -257,6 +257,27 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
         list(rows_of_task(splits, query, full_schema(query)))
 
 
+def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Listings and ranges alike; if every body is cut, the file is unreadable, and not missing."""
+    monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
+    cut = [False, True]
+    with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):
+        system = s3[0].__class__(**options)
+        system.mkdir("cut")
+        system.pipe({f"cut/{name}": data for name, data in log().items()})
+        given = {"storageOptions": json.dumps(options), "maxSplitBytes": "1m"}
+        query = log_query({"path": "s3://cut/orders-0", **given})
+        splits = plan(query)
+        seen.clear()
+        for _ in range(3):
+            assert offsets("s3://cut/orders-0", **given) == [*range(5 * BATCHES)]
+        ranges = [each[1:3] for each in seen if each[2]]
+        assert len(ranges) > len({*ranges}) * 3
+        cut[:] = [True]
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*s3://cut/orders-0"):
+            list(rows_of_task(splits, query, full_schema(query)))
+
+
 # ---------------------------------------------------------------- storage options
 
 
