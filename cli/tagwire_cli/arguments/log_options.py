@@ -58,13 +58,13 @@ def lenient_option(function: F) -> F:
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,
-        help="Read what Kafka's reader accepts, skip what is damaged, and report both.",
+        help="Accept what Kafka's reader accepts, skip damaged parts, and report both.",
     )(function)
 
 
 def only_format_option(function: F) -> F:
     """The option `--only-format`."""
-    return click.option("--only-format", is_flag=True, help="Refuse batches of any other format.")(function)
+    return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
 
 
 def _with_formats(function: F) -> F:
@@ -79,7 +79,7 @@ def _with_formats(function: F) -> F:
 def output_options(function: F) -> F:
     """The options `--output` and `--resume` of commands that write partitions."""
     for option in (
-        click.option("--resume", "resumes", is_flag=True, help="Skip partitions that exist in DIR already."),
+        click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
         click.option(
             *("--output", "output"),
             required=True,

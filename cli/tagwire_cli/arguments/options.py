@@ -38,7 +38,7 @@ def limit_option(function: F) -> F:
         multiple=True,
         metavar="NAME=N",
         shell_complete=completion.limits,
-        help="Refuse input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
+        help="Reject input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
 
 
@@ -78,7 +78,7 @@ def requests_option(function: F) -> F:
         "requests_file",
         metavar="FILE",
         type=click.Path(),
-        help="The requests, as frames; responses are matched by correlation id.",
+        help="The requests, as frames; responses are matched by correlation ID.",
     )(function)
 
 

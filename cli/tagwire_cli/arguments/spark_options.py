@@ -80,7 +80,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         *("--work", "work_folder"),
         metavar="DIR",
         type=click.Path(path_type=Path),
-        help="Where the output of a URL is made before it is uploaded; a folder that all workers mount.",
+        help="A folder, mounted on all workers, for the output before it is uploaded to a URL.",
     )
     return lambda function: output(work(function))
 

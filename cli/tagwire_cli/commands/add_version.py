@@ -36,9 +36,9 @@ __all__ = ["command"]
 @click.option("--nullable", is_flag=True, help="The field may be null.")
 @click.option("--default", metavar="VALUE", help="The default of the field; may be null.")
 @click.option("--tag", metavar="N", help="Make the field tagged; `next` uses the next free tag.")
-@click.option("--ignorable", is_flag=True, help="Older versions drop the value instead of refusing it.")
+@click.option("--ignorable", is_flag=True, help="Older versions drop the value instead of rejecting it.")
 @click.option("--about", default="", metavar="TEXT", help="A description of the field.")
-@click.option("--against", "revision", metavar="REV", help="Treat this git revision as released, too.")
+@click.option("--against", "revision", metavar="REV", help="Also treat this git revision as released.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 def command(
     message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
@@ -47,13 +47,14 @@ def command(
 
     MESSAGE is a message of this project's spec sets, or the file of a spec. The
     new version is one above the newest, and the field exists from it on. The
-    response of a request gets the same version if it lacks it, and the other way
-    round. With --tag, the field is tagged (in the draft dialect: an optional field,
-    in all versions that have them).
+    response of a request also gets the version if necessary, and the reverse. With
+    --tag, the field is tagged (in the draft dialect: an optional field, in all
+    versions with optional fields).
 
     The specs are edited in place; comments, order and formatting stay. Nothing is
-    written if a rule would be broken or something released would change. Released
-    means: in the specs now, in the lock file of the set, or in --against REV.
+    written if a rule would be broken or a released version would change. Versions
+    are released if they are in the current specs, in the lock file of the set, or
+    in --against REV.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ def command(ctx: click.Context, shell: str) -> None:
       tagwire completion bash > ~/.local/share/bash-completion/completions/tagwire
       tagwire completion zsh > ~/.zfunc/_tagwire      with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc
       tagwire completion fish > ~/.config/fish/completions/tagwire.fish
-      eval "$(tagwire completion bash)"               for this session alone
+      eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
     if cls is None:  # a click that knows fewer shells than ours does

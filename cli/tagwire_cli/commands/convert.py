@@ -36,7 +36,7 @@ def command(
     """Convert record batches to FORMAT.
 
     The input is FILE or standard input: one or more batches, such as a log
-    segment. Whatever FORMAT can't carry is reported on standard error.
+    segment. Values that FORMAT can't represent are reported on standard error.
     docs/records.md lists the formats.
 
     \b

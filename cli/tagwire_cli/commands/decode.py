@@ -69,16 +69,16 @@ def command(
 ) -> None:
     """Decode a message or a stream of frames to JSON.
 
-    The bytes are read from FILE or standard input. Without --frame, they are one
-    MESSAGE of VERSION, without size and header. With --frame, they are any number
-    of frames as sent over a connection: an int32 size, a header, a message.
+    The bytes are read from FILE or standard input. Without --frame, the input is
+    one MESSAGE of VERSION, without size and header. With --frame, the input is any
+    number of frames as on a connection: an int32 size, a header, a message.
     Requests identify themselves; responses need API and VERSION, or --requests.
     Frames of kind message have a size but no header. `tagwire encode` reads the
     output back.
 
     Missing bytes, extra bytes and bytes that the version does not allow are
-    refused with their position. Frames before a bad one are printed. Of a bad
-    message, nothing is printed.
+    rejected with their position. Frames before an invalid frame are printed, but
+    no part of an invalid message.
 
     \b
     Examples:

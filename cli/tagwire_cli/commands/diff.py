@@ -30,8 +30,8 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
 
     The first lines describe the version as a whole: its header, whether it is
     flexible, its minimum size, and the size of an object with default values. Then
-    there is a row for each field that differs: its types as `tagwire show
-    --version` prints them (- if the version lacks the field), and what changed:
+    there is a row for each field that differs: its types as in `tagwire show
+    --version` (- if the version does not have the field), and what changed:
     added, removed, nullable, compact, or moved to or from the tagged fields.
     Without V1 and V2, each version is compared with the one before it.
 

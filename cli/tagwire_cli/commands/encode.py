@@ -40,7 +40,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     The JSON is read from FILE or standard input. It has the form that `tagwire
     decode` prints: each field of the version except tagged ones, bytes and records
     as base64, uuids as 22 characters of URL-safe base64, unknown tagged fields
-    under "_unknownTags". A value that the version can't carry is refused, and
+    under "_unknownTags". A value that the version can't represent is rejected, and
     nothing is written for it.
 
     With --frame, the input is any number of JSON values, and each becomes a frame:

@@ -48,7 +48,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
     "--records",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The format of records in messages, if it is not the one in the spec.",
+    help="The format of records in messages; default: the spec's.",
 )
 @click.option("--no-records", is_flag=True, help="Show records in messages as bytes.")
 @only_format_option
@@ -80,15 +80,15 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 def command(words: Sequence[str], **options: Any) -> None:
     """Print every byte with its field, type and value.
 
-    The input is FILE, hex on the command line, or standard input. What it is gets
+    The input is FILE, hex on the command line, or standard input. Its kind is
     detected and named in the first line: a message or frame in hex, a hex dump or
-    bytes; a network capture or captured frames; a packet; a log segment, or a folder
-    of logs.
+    bytes; a network capture or captured frames; a packet; a log segment or a log
+    folder.
 
-    Or name it: a message (MESSAGE VERSION); a request, which is identified by its
-    header (--request); a response to a request of an API, given by name or key
-    (--response API VERSION); or record batches (--record-format NAME). With --frames, the
-    input is many of these, each after its size.
+    Or name the kind: a message (MESSAGE VERSION); a request, which is identified by
+    its header (--request); a response to an API, given by name or key (--response
+    API VERSION); or record batches (--record-format NAME). With --frames, the input
+    is a stream of these, each after its size.
 
     Each byte is shown exactly once. Records in Produce requests, Fetch responses
     and similar messages are decoded in the format that the spec names. If the

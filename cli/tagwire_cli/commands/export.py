@@ -26,13 +26,13 @@ __all__ = ["command"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bool) -> None:
-    """Say which specs are plain Kafka, and write those that can be.
+    """Report which specs are plain Kafka, and write these specs.
 
     DIR is a folder of specs; without DIR, all spec sets of this project are
-    exported. Keys of ours that change nothing on the wire are left out, and shared
-    structs become common structs of each message that uses them. What does change
-    the wire stops a spec: it is reported with its place, and not written. Exit
-    status 1 if a spec is stopped.
+    exported. tagwire's keys that do not change the bytes are left out, and shared
+    structs become common structs of each message that uses them. A key that changes
+    the bytes stops the spec: it is reported with its position and not written, and
+    the exit status is 1.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
 
     PATH is a spec, a folder of specs, or - to read standard input and write
     standard output. Without PATH, all spec sets of this project are formatted. A
-    folder above spec sets stands for all of them. The meaning of a spec does not
+    folder above spec sets means all of these sets. The meaning of a spec does not
     change, and comments are kept. Specs with errors, record formats and registers
     are left as they are.
 

@@ -65,7 +65,7 @@ def command(
     """Write the modules generated from this project's specs.
 
     The spec sets are listed in [tool.tagwire] of the nearest pyproject.toml. A
-    file is rewritten only if its text changes. Generated files of removed messages
+    file is rewritten only if its contents change. Generated files of removed messages
     are deleted. Files that tagwire did not write are never touched. If any spec
     has an error, nothing is written. Files that another version of black formatted
     count as unchanged while their code is the same.

@@ -38,7 +38,7 @@ def command(
 ) -> None:
     """Print single fields of a message or of frames.
 
-    The rest is not decoded into objects. PATH uses the attribute names that
+    Other fields are not decoded into objects. PATH uses the attribute names that
     `tagwire show` prints, with [] after an array to select all its elements:
     topics[].partitions[].leader_id. One line is printed for each element of the
     innermost array that all paths share, with tabs between the values. A path that

@@ -56,9 +56,9 @@ SCHEMAS: Final = {
 def command(words: Sequence[str]) -> None:
     """Print the JSON Schema of a command's JSON output, of specs, or of scripts.
 
-    Without COMMAND, the commands that have a schema are listed. In the place of
-    COMMAND, the word spec prints the schema of specs and mock-script that of
-    scripts for `tagwire mock serve`, both for editors. A schema describes
+    Without COMMAND, the commands that have a schema are listed. For editors, `spec`
+    prints the schema of specs, and `mock-script` the schema of scripts for
+    `tagwire mock serve`. A schema describes
     one value: the whole output, or one line if the command prints one object per
     line. The schema of `decode` describes a frame (--frame request or response);
     `tagwire show` describes the body of each message.

@@ -31,7 +31,7 @@ _REFUSED: Final = ("error", "wire", "semantic")
     "lock_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The lock file of DIR; default: that of its spec set.",
+    help="The lock file of DIR; default: the lock file of its spec set.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a lock file would change.")
 @click.option("--accept-breaking", is_flag=True, help="Release the specs even if they break released versions.")
@@ -42,7 +42,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
     Without DIR, the lock file of each spec set in [tool.tagwire] that names one is
     written. A lock file keeps every released version, including dropped ones, and
     every tag that was ever used. `tagwire breaking` compares specs with it.
-    Changes that break a released version are refused unless an exception excuses
+    Changes that break a released version are rejected unless an exception excuses
     them.
 
     \b

@@ -54,7 +54,7 @@ def command(
     sensitive become empty; everything else stays the same, byte for byte. Produced
     and fetched records are not searched for secrets.
 
-    Frames that can't be read may hold secrets as well. They are left out and
+    Frames that can't be read may also contain secrets. They are left out and
     reported, and the exit status is 1.
 
     \b

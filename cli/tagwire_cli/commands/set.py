@@ -40,9 +40,9 @@ def command(
 ) -> None:
     """Change single fields of a message or of frames.
 
-    All other bytes are copied unchanged. PATH=VALUE takes text as it is, and any
-    other value as `tagwire decode` prints it: numbers, true and false, base64 for
-    bytes. PATH:=JSON takes JSON, such as null or the elements of an array. If a
+    All other bytes are copied unchanged. PATH=VALUE takes a string as it is, and
+    other values as `tagwire decode` prints them: numbers, true and false, base64
+    for bytes. PATH:=JSON takes JSON, such as null or the elements of an array. If a
     path selects several elements, each gets the value. Lengths, counts and sizes
     are updated.
 

@@ -49,15 +49,15 @@ _INDENT = "  "
     shell_complete=completion.versions,
     help="Show the layout of one version, in wire order.",
 )
-@click.option("--wide", is_flag=True, help="Add a column that says what each field means.")
+@click.option("--wide", is_flag=True, help="Add a column with the meaning of each field.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @package_option
 def command(name: str, version: int | None, wide: bool, as_json: bool, package: str | None) -> None:
     """Show the fields of MESSAGE by version.
 
-    Fields of a struct are indented below it. An ignorable field is dropped without
-    an error by versions that lack it. Any other field is refused there unless it
-    has its default. The history below the fields lists the releases that have each
+    Fields of a struct are indented below it. Versions without an ignorable field
+    drop its value without an error. Other fields are rejected there unless they
+    have their default. The history below the fields lists the releases that have each
     version, and what changed in it (`tagwire diff` shows all changes).
 
     With --version, the layout on the wire is shown: types with their length

@@ -30,15 +30,17 @@ __all__ = ["command"]
 @click.option(
     "--allow-struct-arrays", is_flag=True, help="Allow optional fields that are arrays of structs (draft dialect)."
 )
-@click.option("--allow-unanswered-versions", is_flag=True, help="Allow versions of requests that their responses lack.")
+@click.option(
+    "--allow-unanswered-versions", is_flag=True, help="Allow request versions that the response does not have."
+)
 def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: bool) -> None:
     """Check message specs against the rules of the spec language.
 
     PATH is a spec, a folder of specs, or - for standard input. Without PATH, all
-    spec sets of this project are checked. A folder above spec sets stands for all
-    of them. Rules about a folder (API keys, pairs of request and response) apply
+    spec sets of this project are checked. A folder above spec sets means all of
+    these sets. Rules about a folder (API keys, pairs of request and response) apply
     to folders only. Specs of a set in [tool.tagwire] are read with the options of
-    that set.
+    the set.
 
     \b
     Examples:

@@ -17,8 +17,8 @@ __all__ = ["command"]
 
 @click.command("browse")
 @click.argument("path", metavar="FILE", type=InputPath())
-@click.option("--filter", "text", metavar="WORDS", default="", help="Begin with this filter, such as 'api=Fetch'.")
-@click.option("--follow", "follows", is_flag=True, help="Read on as the input grows, and stay on the last entry.")
+@click.option("--filter", "text", metavar="WORDS", default="", help="Start with this filter, such as 'api=Fetch'.")
+@click.option("--follow", "follows", is_flag=True, help="Keep reading as the input grows, and stay on the last entry.")
 @click.option(
     "--frames", "stream", type=click.Choice(["request", "response"]), help="The input is frames, each after its size."
 )
@@ -41,7 +41,7 @@ __all__ = ["command"]
     "--records",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The format of records in messages, if it is not the one in the spec.",
+    help="The format of records in messages; default: the spec's.",
 )
 @only_format_option
 @click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; see docs/decoding.md.")
@@ -63,13 +63,13 @@ def command(
 ) -> None:
     """Look through a capture or a log in a terminal.
 
-    FILE is a capture (JSON lines, packed with gzip or not, or a network capture), a
-    segment of a log, or a folder of logs. The list shows its frames or batches.
-    Below it are the fields of the one under the cursor, and their bytes.
+    FILE is a capture (JSON lines, plain or gzipped, or a network capture), a log
+    segment, or a log folder. The list shows its frames or batches. Below it are the
+    fields of the selected entry, and their bytes.
 
-    Large files open at once: they are read in the background, and what is shown is
-    decoded when it is looked at. What can't be read is marked with !, and is shown
-    up to its fault. ? lists the keys and filters.
+    Large files open at once: they are read in the background, and an entry is
+    decoded when it is shown. Entries with errors are marked with !, and are shown
+    up to the error. Press ? for the keys and filters.
 
     \b
     Examples:

@@ -20,8 +20,8 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Report conflicts between several designs.
 
     Designs conflict if they claim the same discriminator, attribute bit, API
-    version or tag. A, B ... are specs or folders of specs, such as those of a
-    proposal. API versions conflict if two designs have the same newest version.
+    version or tag. A, B ... are specs or folders of specs, such as a proposal. API
+    versions conflict if two designs have the same newest version.
 
     \b
     Examples:

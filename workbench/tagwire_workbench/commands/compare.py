@@ -33,11 +33,11 @@ _SHOWN: Final = 6
 def command(a: str, b: str, as_json: bool, package: str | None) -> None:
     """Show what two captures have in common, and what only one has.
 
-    The first table has a row for each message: its versions in A and in B, each with
-    the number of frames. The second one has the fields that only A or only B uses, of
-    messages that both have: how often they have another value than the default. The
-    third one has values that only A or only B has, and values that neither has where
-    the spec lists them all. Fields with many values, such as offsets, are not in it.
+    The first table lists the versions of each message in A and in B, with the number
+    of frames. The second table lists fields of common messages that only A or only B
+    uses: how often they differ from their default. The third table lists values that
+    only A or only B has and, for booleans and enums, values that neither has. Fields
+    with many values, such as offsets, are not in the third table.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ __all__ = ["command"]
 )
 @click.option("--in-place", is_flag=True, help="Edit the specs in DIR; each only gains a version.")
 @click.option("--only-new", is_flag=True, help="Write only the new versions, without older ones; needs --output.")
-@click.option("--against", "revision", metavar="REV", help="Treat this git revision as released, too.")
+@click.option("--against", "revision", metavar="REV", help="Also treat this git revision as released.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; only report what would change.")
 def command(
     folder: Path, output: Path | None, in_place: bool, only_new: bool, revision: str | None, dry_run: bool
@@ -39,8 +39,8 @@ def command(
 
     The drafts are written to the folder of --output in normal form, without
     comments. With --in-place, comments are kept, and a spec that would lose a
-    version or a field is refused. A change of something released is refused too,
-    as recorded in the lock file of the set or in --against REV. Nothing is written
+    version or a field is rejected. A change of a version that is released in the
+    lock file of the set or in --against REV is also rejected. Nothing is written
     unless all specs follow the rules, before and after.
 
     To add one version to a message in its own dialect, use `tagwire add-version`.

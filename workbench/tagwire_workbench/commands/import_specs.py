@@ -23,7 +23,7 @@ __all__ = ["command"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the specs to DIR/<component>/<Message>.json.",
 )
-@click.option("--component", metavar="NAME", help="The component, if the name of a source does not tell it.")
+@click.option("--component", metavar="NAME", help="The component, for sources whose name does not contain it.")
 def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     """Import message specs from the jars of Kafka releases.
 

@@ -28,9 +28,9 @@ def command(
 ) -> None:
     """Report design problems of messages and record formats.
 
-    FILE is a spec or a folder of specs; without one, the specs of this project are
-    checked. RULE is the id of a rule or how ids begin, such as TL5. Severities and
-    a selection of rules can be set in [tool.tagwire.lint], exceptions in
+    FILE is a spec or a folder of specs; by default, the specs of this project are
+    checked. RULE is a rule ID or a prefix of IDs, such as TL5. Set severities and
+    rules in [tool.tagwire.lint], and exceptions in
     [[tool.tagwire.exceptions]]. `tagwire rule` explains the rules, TL01 and up.
 
     \b

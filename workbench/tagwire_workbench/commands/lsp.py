@@ -7,11 +7,10 @@ __all__ = ["command"]
 
 @click.command("lsp")
 def command() -> None:
-    """Serve an editor that asks about specs (language server).
+    """Run the language server for specs.
 
-    An editor starts this and speaks the language server protocol over standard
-    input and output; it is not for a terminal. It needs the extra lsp. docs/editors.md
-    says how to set up editors.
+    Your editor starts this command and communicates over standard input and output.
+    It needs the extra lsp. docs/editors.md shows how to set up editors.
 
     \b
     Examples:

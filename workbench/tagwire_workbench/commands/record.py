@@ -37,17 +37,17 @@ _CLOSING: Final = 2.0
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="The file to write, a new one; gzipped if its name ends in .gz.",
+    help="A new file; gzipped if its name ends in .gz.",
 )
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
     type=LISTENING,
     default="0",
-    help="Where to listen; the default is any free port of 127.0.0.1.",
+    help="The address to listen on; default: any free port of 127.0.0.1.",
 )
-@click.option("--allow-remote", is_flag=True, help="Allow a HOST of --listen that other machines reach.")
-@click.option("--redact", "is_redacted", is_flag=True, help="Write frames without secrets, as `tagwire redact` does.")
+@click.option("--allow-remote", is_flag=True, help="Allow a HOST of --listen that other machines can reach.")
+@click.option("--redact", "is_redacted", is_flag=True, help="Remove secrets from frames, as in `tagwire redact`.")
 @click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
 @click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
 @click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
@@ -65,20 +65,20 @@ def command(
     as_json: bool,
     package: str | None,
 ) -> None:
-    """Record what clients and servers send to each other.
+    """Record the traffic between clients and servers.
 
     A client connects to the proxy instead of the server. All bytes are passed on. Each
-    request and each response becomes one line of FILE, as `tagwire demo`, `explain
-    --capture`, `redact`, `replay` and `compare` read it.
+    request and each response becomes a line of FILE, which `tagwire explain`,
+    `redact`, `replay` and `compare` can read.
 
     Addresses in responses are replaced by addresses of the proxy, so that clients stay
-    behind it: for each further server that is advertised, it listens on one more free
-    port. Each address is a line of output. With --json, it is {"host": "127.0.0.1",
-    "port": 40123, "server": "broker:9092"}.
+    connected through it: for each other advertised server, it listens on another free
+    port. Each address is a line of output or, with --json, an object: {"host":
+    "127.0.0.1", "port": 40123, "server": "broker:9092"}.
 
-    Bytes that are no frames are passed on untouched and reported; the exit status is
-    then 1. The proxy runs until it is interrupted or terminated, or until --time is over.
-    FILE is readable at any time, also if the process is killed.
+    Bytes that aren't frames are passed on unchanged and reported; the exit status is
+    then 1. The proxy runs until it is interrupted or terminated, or for --time. FILE is
+    readable at any time, even if the process is killed.
 
     \b
     Examples:

@@ -38,21 +38,25 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 @click.command("replay")
 @click.argument("file", metavar="CAPTURE", type=InputPath(folders=False, allow_dash=True, is_text=True))
-@click.option("--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server to ask.")
 @click.option(
-    "--ignore", "ignored", metavar="PATH", multiple=True, help="Let this field of responses differ; may be repeated."
+    "--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server to send requests to."
 )
-@click.option("--server", "recorded_server", metavar="HOST:PORT", help="Play only what was recorded with this server.")
+@click.option(
+    "--ignore", "ignored", metavar="PATH", multiple=True, help="Ignore this field of responses; may be repeated."
+)
+@click.option(
+    "--server", "recorded_server", metavar="HOST:PORT", help="Send only requests that were recorded with this server."
+)
 @click.option(
     "--timeout",
     type=Seconds(0.001),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for each answer.",
+    help="How long to wait for each response.",
 )
 @click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
-@click.option("--summary", "as_summary", is_flag=True, help="Count the answers in which each field differs.")
+@click.option("--summary", "as_summary", is_flag=True, help="Count the responses in which each field differs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, for each recorded response.")
 @show_sensitive_option
 @package_option
@@ -67,23 +71,23 @@ def command(
     as_json: bool,
     package: str | None,
 ) -> None:
-    """Send the requests of CAPTURE to a server, and compare the answers.
+    """Send the requests of CAPTURE to a server, and compare the responses.
 
-    Each connection of the capture becomes one to the server, and requests keep their
-    order. Where a response was recorded, the answer is awaited and compared with it,
-    field by field. Each field that differs is a line of output.
+    tagwire opens a connection for each connection of the capture, and keeps the order
+    of requests and responses. Each response is compared with the recorded response,
+    field by field, and each difference is a line of output.
 
-    Ids that a server assigns, of topics, members, producers and sessions, are carried: an
-    id in an answer takes the place of the recorded one in all later requests and
-    answers. So do epochs of producers and members. Addresses may differ.
+    The server assigns new IDs to topics, members, producers and sessions. These IDs,
+    and the epochs of producers and members, replace the recorded ones in later
+    requests and responses.
 
-    --ignore names a further field that may differ, with all that is in it: brokers, or of
-    one message only, MetadataResponse.controller_id. throttle_time_ms and
-    finalized_features_epoch may always differ, and so may the order of partitions,
-    topics, groups and other elements that say what they are about.
+    The comparison ignores addresses, throttle_time_ms, finalized_features_epoch, and
+    the order of partitions, topics, groups and other keyed elements. --ignore names
+    another field, including everything inside it: `brokers` or, in one message only,
+    `MetadataResponse.controller_id`.
 
-    Everything else is sent as it was recorded: what wrote or deleted something does so
-    again, and a redacted password is refused.
+    Everything else is sent as recorded: requests that wrote or deleted something do so
+    again, and the server rejects a redacted password.
 
     \b
     Examples:

@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Measure how large logs would be in another format.
 
-    The segments are spread over all workers. The options and the figures are those
-    of `tagwire whatif`.
+    The segments are distributed over all workers. The options and results are the
+    same as for `tagwire whatif`.
 
     \b
     Examples:

@@ -41,8 +41,8 @@ def command(
     Nothing is written except the page of --html. Every batch is encoded and
     compressed again in the old and in the new format with the same library, so
     that only the format differs. The report shows the bytes saved with and without
-    compression, per batch (its head) and per record, by format, codec, number of
-    records in a batch, and topic. It also shows what the new format can't carry,
+    compression, per batch (its header) and per record, by format, codec, number of
+    records in a batch, and topic. It also shows what the new format can't represent,
     and the processor time. With --codec, --batch-bytes or --batch-records, both
     sides are measured as if producers had used these settings.
 

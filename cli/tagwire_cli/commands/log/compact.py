@@ -61,17 +61,17 @@ _RULES = (
         "--min-compaction-lag-ms", type=_NUMBER, default=0, metavar="MS", help="Do not compact younger records."
     ),
     click.option(
-        "--dirty-from", type=_NUMBER, metavar="OFFSET", help="The log is compacted already below this offset."
+        "--dirty-from", type=_NUMBER, metavar="OFFSET", help="The log is already compacted below this offset."
     ),
     click.option("--include-active", is_flag=True, help="Also compact the active segment, which brokers leave alone."),
-    click.option("--drop-keyless", is_flag=True, help="Remove records without a key instead of refusing them."),
+    click.option("--drop-keyless", is_flag=True, help="Remove records without a key instead of rejecting them."),
     click.option(
         "--max-keys",
         type=_NUMBER,
         default=5_000_000,
         show_default=True,
         metavar="N",
-        help="Refuse to compact more keys.",
+        help="Reject logs with more keys.",
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
@@ -110,8 +110,8 @@ def command(
     written to DIR and follows the rules of a broker's log cleaner: tombstones and
     transaction markers stay until their retention time has passed, and offsets do
     not change. The active segment and everything after the start of an open
-    transaction are left alone. Damage is an error; with --lenient, it is skipped
-    and reported. --resume continues a run that was stopped.
+    transaction are left alone. Damage is an error; with --lenient, damaged parts are
+    skipped and reported. --resume continues an interrupted run.
 
     With --json, there is one object per partition: partition, compacted_to,
     because, keys, and segments with file, batches, records, bytes, new_batches,

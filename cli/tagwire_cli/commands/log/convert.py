@@ -65,17 +65,17 @@ def command(
 ) -> None:
     """Convert partitions to another format, codec or batch size.
 
-    PATH is the folder of a partition, or a folder above partitions; in that case
-    the broker's own files beside them are copied too. The partitions are written
+    PATH is a partition folder, or a folder above partitions; in that case the
+    broker's own files next to them are copied too. The partitions are written
     to DIR with new indexes. Offsets and timestamps stay the same. Batches are
     merged only if their producer, transaction and leader epoch are the same.
     Without --batch-bytes and --batch-records, batches are not merged or split.
 
-    Whatever the format can't carry is reported, once for each kind of loss. With
-    --json, there is one object per segment: file, batches, records, bytes,
-    new_batches, new_bytes, left_out, losses. Damage is an error; with --lenient, it is skipped
-    and reported. A partition appears in DIR once all of
-    it is written. --resume continues a run that was stopped.
+    Values that the format can't represent are reported, once for each kind of loss.
+    With --json, there is one object per segment: file, batches, records, bytes,
+    new_batches, new_bytes, left_out, losses. Damage is an error; with --lenient,
+    damaged parts are skipped and reported. A partition appears in DIR only when it
+    is complete. --resume continues an interrupted run.
 
     \b
     Examples:

@@ -55,11 +55,10 @@ def command(
     (base64 or null), headers (pairs of a key and base64 or null), hasHeaders and
     isTombstone (the flag, if the format has one). With --messages, it also has
     `message`: type, version, key and value, decoded to their fields. Values that
-    the specs mark as sensitive are then hidden, and so are the bytes that hold
-    them.
+    the specs mark as sensitive, and the bytes that contain them, are then hidden.
 
     Records before an error are printed. The error is then reported, and the exit
-    status is 1. With --lenient, records after it are printed, too. A record that
+    status is 1. With --lenient, records after the error are also printed. A record that
     --messages can't decode is printed without a message (`null`) and reported.
 
     \b

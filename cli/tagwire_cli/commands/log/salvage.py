@@ -38,8 +38,8 @@ def command(
     position. With --json, there is one object per segment: file, batches, records,
     bytes, lost_bytes, problems.
 
-    A partition appears in DIR once all of it is written. --resume continues a run
-    that was stopped.
+    A partition appears in DIR only when it is complete. --resume continues an
+    interrupted run.
 
     \b
     Examples:

@@ -47,7 +47,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
     others in records. A `null without flag` is a null value in a format with a
     tombstone flag that is not set. With --json, there is one object per file,
     which also has the bytes of keys and values and the numbers of empty batches
-    and of producers. Damage is an error; with --lenient, the rest is counted.
+    and of producers. Damage is an error; with --lenient, undamaged parts are counted.
 
     \b
     Examples:

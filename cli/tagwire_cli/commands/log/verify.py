@@ -32,7 +32,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
     """Check logs: checksums, lengths, offsets, indexes, checkpoints.
 
     Every file is read to its end, even if it has problems. docs/logs.md lists the
-    rules. With --lenient, what Kafka's reader accepts is no problem. With --json,
+    rules. With --lenient, input that Kafka's reader accepts is valid. With --json,
     there is one object per file: file, batches, records, bytes, problems (each
     with position, rule and message).
 

@@ -26,7 +26,7 @@ _COLUMNS: Final = (
 @click.command("audit")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--refused-by", metavar="RELEASE", help="Show only requests that brokers of this release refuse, such as 4.0."
+    "--refused-by", metavar="RELEASE", help="Show only requests that brokers of this release reject, such as 4.0."
 )
 @click.option("--package", default="", metavar="NAME", help="The package of the messages; default: Kafka's.")
 @click.option(
@@ -35,7 +35,7 @@ _COLUMNS: Final = (
     metavar="N",
     help="The port of the brokers, in network captures; default: 9092.",
 )
-@click.option("--leftovers", is_flag=True, help="List what killed writes have left in folders of logs.")
+@click.option("--leftovers", is_flag=True, help="List the files that killed writes left in log folders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @storage_option
 @spark_options
@@ -58,9 +58,8 @@ def command(
     and the last release that has it. The last release is empty if the newest
     release still has the version.
 
-    With --leftovers, PATH is a folder that `kafka_log` writes logs to. Each hidden
-    folder that a killed write has left there is shown, and so are those of writes
-    that go on.
+    With --leftovers, PATH is a folder that `kafka_log` writes logs to. The hidden
+    folders of killed and of running writes are listed.
 
     \b
     Examples:

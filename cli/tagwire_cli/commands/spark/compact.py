@@ -38,9 +38,9 @@ def command(
 ) -> None:
     """Compact partitions: keep the last record of each key.
 
-    The segments are spread over all workers. The options, the report and the
-    written files are those of `tagwire log compact`. DIR appears once all of it is
-    written.
+    The segments are distributed over all workers. The options, the report and the
+    files are the same as for `tagwire log compact`. DIR appears only when it is
+    complete.
 
     \b
     Examples:

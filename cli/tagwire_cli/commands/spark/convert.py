@@ -39,9 +39,9 @@ def command(
 ) -> None:
     """Convert partitions to another format, codec or batch size.
 
-    The segments are spread over all workers. The options, the report and the
-    written files are those of `tagwire log convert`. DIR appears once all of it is
-    written, even if tasks fail and are retried.
+    The segments are distributed over all workers. The options, the report and the
+    files are the same as for `tagwire log convert`. DIR appears only when it is
+    complete, even if tasks fail and are retried.
 
     \b
     Examples:

@@ -54,11 +54,10 @@ def command(
 ) -> None:
     """Export logs to Parquet, so that they can be restored exactly.
 
-    PATH is the folder of a partition, or a folder above partitions, all of which
-    are exported; or the URL of one. PARQUET gets a table of the records, by topic and partition, that
-    any Parquet reader can read, and beside it the rest of the files. `tagwire spark
-    import` restores every file, byte for byte. PARQUET appears once all of it is
-    written.
+    PATH is a partition folder, or a folder above partitions, or the URL of either.
+    PARQUET gets a table of the records by topic and partition, which any Parquet
+    reader can read, and next to it the rest of the files. `tagwire spark import`
+    restores every file, byte for byte. PARQUET appears only when it is complete.
 
     \b
     Examples:

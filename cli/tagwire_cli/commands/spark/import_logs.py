@@ -34,9 +34,9 @@ def command(
 ) -> None:
     """Restore the logs that `tagwire spark export` wrote.
 
-    The files are byte for byte those that were exported; anything else is refused.
-    DIR appears once all of it is written. `batches` counts the batches rebuilt from
-    the records of the table; the others were stored as bytes.
+    The restored files equal the exported files byte for byte; a changed export is
+    rejected. DIR appears only when it is complete. `batches` counts the batches
+    rebuilt from the records of the table; other batches were stored as bytes.
 
     \b
     Examples:

@@ -17,10 +17,10 @@ FUZZ_COMMANDS: Final = {
 
 @click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})
 def command() -> None:
-    """Fuzz programs that read messages: begin with seeds, end with small inputs.
+    """Create seeds for fuzzers, and minimise failing inputs.
 
-    docs/howto-fuzzing.md shows how libFuzzer, AFL++, Atheris and Jazzer take what is
-    written.
+    docs/howto-fuzzing.md shows how to use the files with libFuzzer, AFL++, Atheris
+    and Jazzer.
 
     \b
     Examples:

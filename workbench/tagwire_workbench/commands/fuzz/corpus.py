@@ -39,7 +39,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     help="The folder of the seeds.",
 )
 @click.option(
-    "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a dictionary, too."
+    "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write a dictionary."
 )
 @click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
 @framing_options
@@ -57,17 +57,17 @@ def command(
     """Write a seed corpus and a dictionary for fuzzers.
 
     A seed is a file with one valid message. Each version has up to eight: empty
-    arrays, nulls, one or three elements, low and high numbers, long texts, unknown
+    arrays, nulls, one or three elements, low and high numbers, long strings, unknown
     tagged fields. Without MESSAGE, all messages of the package are written.
 
     With --frames, a seed is a frame: a header and a request or response. --prefix
-    size puts an int32 size before it, as on a connection. --prefix key puts API key
-    and version before it, each an int16, so that one fuzz target can read all
-    messages of a kind.
+    size adds an int32 size before the frame, as on a connection. --prefix key adds
+    API key and version, two bytes each, so that one fuzz target can read all
+    requests or all responses.
 
-    The dictionary has tokens that are hardly hit upon by chance: tags, members of
-    enums, lengths at their bounds, and API keys with versions where seeds have them.
-    libFuzzer, AFL++, Atheris and Jazzer take folder and dictionary as they are.
+    The dictionary has tokens that a fuzzer rarely finds by chance: tags, enum
+    values, lengths at their limits, and API keys with versions. libFuzzer, AFL++,
+    Atheris and Jazzer read the folder and the dictionary without conversion.
 
     \b
     Examples:

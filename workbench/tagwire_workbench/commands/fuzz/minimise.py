@@ -46,12 +46,12 @@ class _Version(click.Argument):
 @click.argument(
     "version", cls=_Version, metavar="VERSION]", required=False, type=int, shell_complete=completion.versions
 )
-@click.option("--target", metavar="MODULE:FUNCTION", help="Keep what this function raises when it is given the bytes.")
-@click.option("--command", "words", metavar="COMMAND", help="Keep the exit status of this command; {} is the file.")
-@click.option("--says", metavar="TEXT", help="Keep that the command prints this, too.")
+@click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
+@click.option("--command", "words", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
+@click.option("--says", metavar="TEXT", help="The command must also print this.")
 @click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The smaller input.")
-@click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most so many.")
+@click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
 @framing_options
 @package_option
 def command(
@@ -71,14 +71,15 @@ def command(
 ) -> None:
     """Make an input smaller, as long as it fails in the same way.
 
-    With --target, the same way is an exception of the same class from the same line
-    of code; with --command, the same exit status or signal, or running for more than
-    --timeout. A command should fail with a status of its own, or print something that
-    --says names: 1 means many things.
+    With --target, an input fails in the same way if it raises an exception of the
+    same class from the same line of code; with --command, if the exit status or
+    signal is the same, or if it runs longer than --timeout. Because many errors have
+    exit status 1, use a specific status, or --says with a string that the command
+    prints.
 
     MESSAGE VERSION, or --kind, --frames and --prefix as for `tagwire fuzz corpus`,
-    say what the input is. Then elements, tagged fields and texts go as a whole, and
-    the result is explained. Without them, only bytes go.
+    describe the input. Then whole elements, tagged fields and strings are removed,
+    and the result is explained. Without them, only single bytes are removed.
 
     \b
     Examples:

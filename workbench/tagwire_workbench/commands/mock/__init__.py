@@ -16,7 +16,7 @@ MOCK_COMMANDS: Final = {
 
 @click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})
 def command() -> None:
-    """Answer clients by a script, to test them.
+    """Run a scripted server to test clients.
 
     docs/mock-peer.md describes scripts, and mock peers in Python.
 

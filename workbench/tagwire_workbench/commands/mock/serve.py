@@ -30,9 +30,9 @@ T = TypeVar("T")
 @click.argument("file", metavar="SCRIPT", type=InputPath(folders=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free one."
+    "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free port."
 )
-@click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
+@click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines can reach.")
 @click.option("--check", "is_check", is_flag=True, help="Only check the script.")
 @click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -47,17 +47,17 @@ def command(
     as_json: bool,
     package: str | None,
 ) -> None:
-    """Play a script in YAML as a server.
+    """Serve a script in YAML.
 
-    SCRIPT says which requests are answered, and how. It is checked as a whole
-    first, and faults are reported with their line.
+    SCRIPT defines the responses to requests. The whole script is checked first, and
+    errors are reported with their line.
 
-    The server listens on loopback unless it is told otherwise. The first line of
-    output says where, and each request is one more line, with its place. With
-    --json, the first line is {"host": "127.0.0.1", "port": 40123}, and a request has
-    its header and body. Requests that the script does not answer and other problems
-    are printed as errors, and the connection is closed. The server runs until it is
-    interrupted or terminated, or until --time is over.
+    The server listens on loopback by default. The first line of output is its
+    address, and each request is another line, with its position. With --json, the
+    first line is {"host": "127.0.0.1", "port": 40123}, and a request has its header
+    and body. Requests that the script does not answer and other problems are printed
+    as errors, and the connection is closed. The server runs until it is interrupted
+    or terminated, or for --time.
 
     \b
     Examples:
