@@ -191,9 +191,9 @@ def test_set(run: Any, words: list[str], expected: tuple[Any, ...]) -> None:
 
 
 REFUSALS = [
-    ("state=DONNE", "state: 'DONNE' is no member of State; did you mean 'DONE'?"),
-    ("lines[].levels[]=HIHG", "lines[].levels[]: 'HIHG' is no member of Level; did you mean 'HIGH'?"),
-    ("lines[].levels[]=5", "lines[].levels[]: 5 is no Level: LOW (0), HIGH (1)"),
+    ("state=DONNE", "state: expected a member of State, got str 'DONNE'; did you mean 'DONE'?"),
+    ("lines[].levels[]=HIHG", "lines[].levels[]: expected a member of Level, got str 'HIHG'; did you mean 'HIGH'?"),
+    ("lines[].levels[]=5", "lines[].levels[]: expected Level: LOW (0), HIGH (1), got int 5"),
     ("lines[].sku=AAAA", "lines[].sku: "),
     ("lines[].no=x", "lines[].no: 'x' is not valid JSON, which type uint64 needs"),
 ]

@@ -40,7 +40,7 @@ class Options:
         self._values: dict[str, str] = {}
         if not isinstance(given, Mapping | None):
             raise invalid(
-                f"options is {given!r}; names with their values were expected, such as {{'mode': 'PERMISSIVE'}}."
+                f"options: expected names with their values, such as {{'mode': 'PERMISSIVE'}}, got {given!r}."
             )
         if set(given or ()) - self._names.keys() >= _OF_TABLES:
             raise invalid(f"This source can't be a table. {NO_TABLES}")
@@ -78,7 +78,7 @@ class Options:
         try:
             return int(self.text(name))
         except ValueError:
-            raise invalid(f"Option {name} is {self.text(name)!r}; an integer was expected.") from None
+            raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
 
     def size(self, name: str) -> int | None:
         """A number of bytes, also as 64k, 64m, 64MB or 1g as Spark has them; None where the option is not given."""
@@ -87,7 +87,7 @@ class Options:
         found = _SIZE.fullmatch(self.text(name).strip().lower())
         if found is None:
             raise invalid(
-                f"Option {name} is {self.text(name)!r}; a number of bytes was expected, such as 1048576 or 64m."
+                f"Option {name}: expected a number of bytes, such as 1048576 or 64m, got {self.text(name)!r}."
             )
         return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
 
@@ -95,7 +95,7 @@ class Options:
         """A duration as Spark writes it: 500ms, 10s, 15m, 2h or 1d."""
         found = _DURATION.fullmatch(self.text(name, default).strip().lower())
         if found is None:
-            raise invalid(f"Option {name} is {self.text(name)!r}; a duration was expected, such as 30s or 15m.")
+            raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {self.text(name)!r}.")
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:

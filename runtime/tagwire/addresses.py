@@ -32,5 +32,5 @@ class Address(NamedTuple):
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
-            raise AddressError(f"{shown(text)} is not an address; {expected} with a port up to 65535 was expected")
+            raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
         return cls(name, int(number))

@@ -7,7 +7,18 @@ value, and must not copy a megabyte of it.
 from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = ["a_kind", "count", "encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
+__all__ = [
+    "a_kind",
+    "count",
+    "encodable",
+    "got",
+    "near",
+    "printable",
+    "printable_json",
+    "ranges",
+    "shown",
+    "suggestion",
+]
 
 _LONGEST = 48
 
@@ -43,7 +54,17 @@ def shown(value: object) -> str:
             return "a released memoryview"
     if isinstance(value, tuple | list):
         return "()" if not value else f"a {type(value).__name__} of {len(value)}"
-    return str(value) if isinstance(value, UUID) else f"a {type(value).__name__}"
+    if isinstance(value, UUID):
+        return str(value)
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def got(value: object) -> str:
+    """A value after `expected a string, got`: with its type where `shown` alone does not tell it."""
+    text = shown(value)
+    has_type = isinstance(value, bool) or text.startswith("an ")
+    return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text
 
 
 def _shown_bytes(view: memoryview) -> str:

@@ -63,7 +63,7 @@ class Versions:
             high = low
         if not (_is_number(low) and _is_number(high)):
             raise VersionsError(
-                f"{text!r} is no version range; write 'none', 'N', 'N+' or 'N-M' with N and M from 0 to {HIGHEST}"
+                f"expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to {HIGHEST}), got {text!r}"
             )
         return cls(int(low), int(high))
 

@@ -57,7 +57,7 @@ class FixedType(WireType):
         try:
             return self.raw_of(bytes.fromhex(value))
         except (TypeError, ValueError):
-            raise Unfit(f"{value!r} is no {self.name}") from None
+            raise Unfit(f"expected {self.name}", value) from None
 
     def from_text(self, text: str) -> bytes:
         return self.from_json(text)
@@ -89,7 +89,7 @@ class DigitsType(WireType):
 
     def raw_of(self, value: Any) -> bytes:
         if not isinstance(value, int) or value < 0:
-            raise Unfit(f"{value!r} is no {self.name}")
+            raise Unfit(f"expected {self.name}", value)
         return b"%d" % value
 
     def from_json(self, value: Any) -> int:
@@ -199,7 +199,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
     assert form["plain"] == (A.hex() if kind == "fixed16" else 123)
     assert cls.from_json(form, version) == message
     assert cls.from_json_text(message.to_json_text(version), version) == message
-    with pytest.raises(tagwire.EncodeError, match=rf"many\[0\]: 'x' is no {kind}"):
+    with pytest.raises(tagwire.EncodeError, match=rf"many\[0\]: expected {kind}"):
         cls.from_json({**form, "many": ["x"]}, version)
 
 
@@ -217,7 +217,7 @@ def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "value"), [("fixed16", A[:15]), ("fixed16", A + A), ("fixed16", 1), ("digits", -1)])
 def test_values_that_a_type_cannot_have(package: ModuleType, kind: str, value: Any) -> None:
     for name, odd in (("plain", value), ("many", (value,))):
-        with pytest.raises(tagwire.EncodeError, match=f"{name}.* is no {kind}"):
+        with pytest.raises(tagwire.EncodeError, match=f"{name}.*expected {kind}"):
             message_of(package, kind)(**{name: odd}).encode(0)
 
 

@@ -336,7 +336,7 @@ def test_numbers_out_of_range(package: ModuleType, field: str, value: Any) -> No
     kind = {"small": "uint8", "large": "uint64", "ratio": "float32"}[field]
     message = package.NumbersMessage(**{field: value})
     for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match=rf"{field}: .* is no {kind}"):
+        with pytest.raises(tagwire.EncodeError, match=rf"{field}: expected {kind}"):
             refuse()
     form = package.NumbersMessage().to_json(0) | {field: value}
     for read, given_ in (
@@ -417,10 +417,10 @@ def test_columns_refuse_bytes_that_are_no_decimal(package: ModuleType) -> None:
     pa = pytest.importorskip("pyarrow")
     for price in (b"", b"\x7f" * 8):
         data = package.ValuesMessage(price=price).encode(0)
-        with pytest.raises(tagwire.TagwireError, match=r"price: .* is no decimal\(10,2\)"):
+        with pytest.raises(tagwire.TagwireError, match=r"price: expected decimal\(10,2\)"):
             arrow.decode_column(pa.array([data]), package.ValuesMessage, 0)
     odd = pa.array([{"price": Decimal("1.234")}], pa.struct([("price", pa.decimal128(10, 3))]))
-    with pytest.raises(tagwire.TagwireError, match=r"price: .*no decimal"):
+    with pytest.raises(tagwire.TagwireError, match=r"price: expected decimal"):
         arrow.encode_column(odd, package.ValuesMessage, 0)
 
 
@@ -435,10 +435,10 @@ def test_explain_says_what_values_mean(package: ModuleType) -> None:
 def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
     message = package.ValuesMessage(digest=value)
     for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match=r"digest: .* is no bytes\[4\]"):
+        with pytest.raises(tagwire.EncodeError, match=r"digest: expected 4 bytes"):
             refuse()
     form = package.ValuesMessage().to_json(0) | {"digest": "YWJj"}
-    with pytest.raises(tagwire.EncodeError, match=r"digest: .* has 3 bytes"):
+    with pytest.raises(tagwire.EncodeError, match="digest: expected 4 bytes, got str 'YWJj'"):
         package.ValuesMessage.from_json(form, 0)
 
 

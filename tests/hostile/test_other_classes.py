@@ -65,7 +65,7 @@ def test_an_element_of_another_class(writer: str, version: int, value: Any) -> N
         WRITERS[writer](message, version)
     assert caught.value.path == "topics[1]"
     if value is not None:
-        assert caught.value.reason.endswith("is no MetadataRequestTopic")
+        assert caught.value.reason.startswith("expected a MetadataRequestTopic, got ")
     assert [(loss.path, loss.ignorable) for loss in message.losses(version)] == [("topics[1]", False)]
     assert not message.supported_versions()
 
@@ -75,14 +75,14 @@ def test_a_struct_of_another_class(writer: str) -> None:
     value: Any = messages.HeartbeatRequest()
     partition = messages.fetch_response.PartitionData(current_leader=value)
     topic = messages.fetch_response.FetchableTopicResponse(partitions=[partition])
-    with pytest.raises(EncodeError, match="is no LeaderIdAndEpoch"):
+    with pytest.raises(EncodeError, match="expected a LeaderIdAndEpoch"):
         WRITERS[writer](messages.FetchResponse(responses=[topic]), 12)
 
 
 def test_a_message_of_another_class() -> None:
     other: Any = messages.HeartbeatRequest()
     for call in ("encode", "encoded_size"):
-        with pytest.raises(EncodeError, match="a HeartbeatRequest is no MetadataRequest"):
+        with pytest.raises(EncodeError, match="expected a MetadataRequest, got a HeartbeatRequest"):
             getattr(messages.MetadataRequest.serializer(12), call)(other)
 
 
@@ -114,9 +114,9 @@ def test_two_classes_of_one_name(writer: str) -> None:
     one, other, again = message_of("one"), message_of("other"), message_of("one")
     point = other.FIELDS[0].struct
     assert point is not None
-    with pytest.raises(EncodeError, match=r"a other\.Point is no one\.Point"):
+    with pytest.raises(EncodeError, match=r"expected a one\.Point, got a other\.Point"):
         WRITERS[writer](one(x=[point()]), 0)
-    with pytest.raises(EncodeError, match=r"a one\.Point of another class of that name"):
+    with pytest.raises(EncodeError, match=r"expected a one\.Point, got one of another class of that name"):
         WRITERS[writer](again(x=[one.FIELDS[0].struct()]), 0)  # type: ignore[misc]
 
 
@@ -125,5 +125,5 @@ def test_record_formats(call: str) -> None:
     header: Any = Header(key="h", value=b"x")
     assert getattr(RecordBatchV2(records=[Record(headers=[header])]), call)()
     for records in ([header], [Record(headers=[Record()])], [OTHER]):  # type: ignore[list-item]
-        with pytest.raises(EncodeError, match=r"is no (Record|Header)"):
+        with pytest.raises(EncodeError, match=r"expected a (Record|Header)"):
             getattr(RecordBatchV2(records=records), call)()

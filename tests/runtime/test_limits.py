@@ -39,7 +39,7 @@ def test_each_bound_is_exact(limit: str, needed: int, path: str) -> None:
 @pytest.mark.parametrize("limit", [-1, True, 1.5, "x", -(2**70)])
 @pytest.mark.parametrize("name", ["elements", "decompression_ratio"])
 def test_a_limit_is_an_integer_from_0_on(name: str, limit: Any) -> None:
-    with pytest.raises(LimitsError, match=f"Limits.{name} is"):
+    with pytest.raises(LimitsError, match=f"Limits.{name}: expected an integer"):
         Limits(**{name: limit})
     assert PollRequest.decode(DATA, 2, limits=Limits(**{name: 2**70})) == MESSAGE
 

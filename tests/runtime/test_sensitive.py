@@ -105,7 +105,7 @@ def test_other_fields_are_shown() -> None:
 def test_errors() -> None:
     with pytest.raises(EncodeError) as refused:
         messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
-    assert str(refused.value) == "SaslAuthenticateRequest v2: auth_bytes: <hidden> is no bytes-like object"
+    assert str(refused.value) == "SaslAuthenticateRequest v2: auth_bytes: expected bytes, got <hidden>"
     wrong = ScramCredentialUpsertion(name="alice", salted_password="s3cret-value")  # type: ignore[arg-type]
     with pytest.raises(EncodeError) as refused:
         AlterUserScramCredentialsRequest(upsertions=[wrong]).encode(0)

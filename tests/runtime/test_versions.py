@@ -35,7 +35,7 @@ def test_texts_are_read_and_printed(text: str, lowest: int, highest: int, canoni
 
 @pytest.mark.parametrize("text", ["", "None", "-1", "1-", "1 - 2", "1+2", "a", "32768", "1,2", "+", "٣", "1.0", "0x1"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(VersionsError, match="is no version range; write"):
+    with pytest.raises(VersionsError, match="expected a version range"):
         Versions.parse(text)
 
 

@@ -32,5 +32,5 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             number = -1.0
         if not self._lowest <= number <= _LONGEST:
-            self.fail(f"{value} is no number of seconds from {self._lowest:g} to {_LONGEST}", param, ctx)
+            self.fail(f"expected a number of seconds from {self._lowest:g} to {_LONGEST}, got {value}", param, ctx)
         return number

@@ -37,7 +37,7 @@ class _StorageOptions(click.ParamType[Any]):
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            self.fail('not a JSON object; {"anon": true} was expected, as fsspec takes it, or @FILE', param, ctx)
+            self.fail('expected a JSON object of options for fsspec, such as {"anon": true}, or @FILE', param, ctx)
         return found
 
 

@@ -27,5 +27,5 @@ def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, defau
             return
     if enum.closed and not type.is_array and default not in [None, *(entry.key for entry in enum.entries)]:
         names = ", ".join(entry.name for entry in enum.entries[:8]) or "none"
-        text = f"field {named(name)} is {default} by default, which is no number of {enum.name}, a closed register"
+        text = f"field {named(name)} has the default {default}, which is not a number of {enum.name}, a closed register"
         yield Violation("TW509", "enum", f'{text}; write "default" with one of {names}', ("type", "default"))

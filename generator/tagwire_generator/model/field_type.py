@@ -45,7 +45,7 @@ class FieldType:
         if wire_type(name) or name in RECORD_TYPES or is_struct_name(name):
             return []
         if name.startswith("bytes["):
-            text = f"{quoted(name)} is no type; bytes of one size are written as bytes[16]"
+            text = f"{quoted(name)} is not a type; bytes of one size are written as bytes[16]"
             return [Violation("TW402", "type", f"{text}, with a number from 1 to {BLOCK_MAX}")]
         if name[:1].isupper():
             hint = foreign_type_hint(name) or STRUCT_NAME_RULE

@@ -100,7 +100,7 @@ class RegisterSpec:
     def _named_fields(self) -> Iterator[Violation]:
         for index, path in enumerate(self.names):
             if not _FIELD_PATH.fullmatch(path):
-                text = f"{quoted(path)} is no field; write a message and attributes, as in FetchRequest.isolation_level"
+                text = f"{quoted(path)} is not a field; write message and field, as in FetchRequest.isolation_level"
                 yield Violation("TW016", "names", f"{text}, or *.error_code for a field of any message", field=index)
 
     def _ranges(self) -> Iterator[Violation]:

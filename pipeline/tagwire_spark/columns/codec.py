@@ -297,17 +297,17 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
     if isinstance(message, str):
         return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
-        raise invalid(f"messageName is {message!r}; the name of a message or its class was expected.")
+        raise invalid(f"messageName: expected the name of a message or its class, got {message!r}.")
     return message.NAME, message.__module__.rpartition(".")[0]
 
 
 def _paths(fields: Any) -> tuple[str, ...]:
     """The paths of fields that somebody wants. Raises PipelineError."""
     if isinstance(fields, str):
-        raise invalid(f"fields is the text {fields!r}; a list of paths was expected: [{fields!r}].")
+        raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
     paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
     if not all(isinstance(path, str) for path in paths):
-        raise invalid(f"fields is {fields!r}; a list of paths was expected, such as ['topics.name'].")
+        raise invalid(f"fields: expected a list of paths, such as ['topics.name'], got {fields!r}.")
     return paths
 
 
@@ -315,7 +315,7 @@ def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, 
     """The versions that there may be, all of which the message has. Raises PipelineError."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
-            raise invalid(f"version is {version!r}; a whole number was expected, or a column of them.")
+            raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")
         if version not in cls.VERSIONS:
             raise _unsupported(cls, version)
         return (version,)

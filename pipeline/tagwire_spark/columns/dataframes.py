@@ -46,7 +46,7 @@ def decode_messages(
     Raises PipelineError.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
-        raise invalid(f"version is {version!r}; a number, or the name of a column was expected.")
+        raise invalid(f"version: expected a number, or the name of a column, got {version!r}.")
     number, names = (version, []) if isinstance(version, int) else (None, [version])
     wanted = decoding(messageName, number, options, fields)
     kept = [name for name in df.columns if name != data] if keep is None else list(dict.fromkeys(keep))

@@ -150,7 +150,7 @@ def _column(column: ColumnOrName) -> Column:
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
     """The number of all rows, or the column of each row's."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
-        raise invalid(f"version is {version!r}; a number, a column or a column's name was expected.")
+        raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
 
 

@@ -42,7 +42,7 @@ class RecordReading(NamedTuple):
         """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not is_bytes(column.type):
-                text = f"{name} is of the Arrow type '{column.type}'; binary was expected."
+                text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
         # A null key in a column of keys must not make a key of the value beside it.

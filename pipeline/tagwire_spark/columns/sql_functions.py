@@ -61,7 +61,7 @@ def register(spark: SparkSession) -> None:
 
 def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:
     if not is_bytes(data.type):
-        raise _of_type("MALFORMED_KAFKA_MESSAGE", "data", data, "binary was expected")
+        raise _of_type("MALFORMED_KAFKA_MESSAGE", "data", data, "binary")
     rows = _rows(_FROM_MESSAGE, names, versions, options)
     found = [
         None if value is None else _json(place, value, *rows[place]) for place, value in enumerate(data.to_pylist())
@@ -114,7 +114,7 @@ def _encoded(values: pa.Array, places: list[int], name: str, version: int | None
         encoded: list[bytes | None] = wanted.encode(values, None, lambda row: f"row {places[row]}").to_pylist()
         return encoded
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or text of JSON was expected")
+        raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a string of JSON")
     cls = message_class(name, wanted.package)
     made: list[bytes | None] = []
     for place, text in zip(places, values.to_pylist(), strict=True):
@@ -145,9 +145,9 @@ def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | N
     """What the arguments behind the first one are for each row. Raises PipelineError."""
     types = pa.types
     if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
-        raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, f"text was expected by {call}")
+        raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, "a string", call)
     if not (types.is_integer(versions.type) or types.is_null(versions.type)):
-        raise _of_type("INVALID_TAGWIRE_OPTION", "version", versions, f"an integer was expected by {call}")
+        raise _of_type("INVALID_TAGWIRE_OPTION", "version", versions, "an integer", call)
     return list(zip(names.to_pylist(), versions.to_pylist(), _options(options, len(names)), strict=True))
 
 
@@ -156,7 +156,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
     if column is None or pa.types.is_null(column.type):
         return [()] * rows
     if not pa.types.is_map(column.type):
-        raise invalid("The options are no map; expected map('mode', 'PERMISSIVE'), for example.")
+        raise invalid("The options must be a map, such as map('mode', 'PERMISSIVE').")
     return [tuple(each or ()) for each in column.to_pylist()]
 
 
@@ -175,12 +175,14 @@ def _known_message(name: str, options: Pairs) -> tuple[type[Message], bool, bool
 
 def _check_name(row: int, name: str | None) -> None:
     if name is None:
-        raise invalid(f"row {row}: messageName is null, and the row is not; the name of a message was expected.")
+        raise invalid(f"row {row}: expected the name of a message as messageName, got null.")
 
 
 def _of_row(row: int, error: PipelineError) -> PipelineError:
     return PipelineError(error.condition, f"row {row}: {error.text}")
 
 
-def _of_type(condition: str, name: str, column: pa.Array, expected: str) -> PipelineError:
-    return PipelineError(condition, f"{name} is of the Arrow type '{column.type}'; {expected}.")
+def _of_type(condition: str, name: str, column: pa.Array, expected: str, call: str = "") -> PipelineError:
+    return PipelineError(
+        condition, f"{call and call + ': '}{name}: expected {expected}, got the Arrow type '{column.type}'."
+    )

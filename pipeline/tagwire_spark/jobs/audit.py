@@ -93,7 +93,7 @@ def _release(text: str, releases: list[str]) -> Release:
         raise invalid("This package says nothing of releases; leave refused_by out.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
-        raise invalid(f"refused_by is {text!r}; a release such as 4.0 was expected, {oldest} or later.")
+        raise invalid(f"refused_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")
     return number
 
 

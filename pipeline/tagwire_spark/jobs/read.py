@@ -75,7 +75,7 @@ def read_logs(
     columns = check_asked("kafka_log", asked, full_schema(query, strict=True))
     count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
     if count < 1:
-        raise invalid(f"tasks is {count}; 1 or more was expected.")
+        raise invalid(f"tasks: expected 1 or more, got {count}.")
     return plan_logs(spark, query).repartition(count).mapInArrow(_reading(query, columns, asked.names), asked)
 
 
@@ -100,7 +100,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
     """The columns that are asked for; all if none are."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
-        raise invalid(f"schema is {shown(schema)}; columns with their types were expected, such as 'offset long'.")
+        raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
     return found
 
 

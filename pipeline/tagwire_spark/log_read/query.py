@@ -172,10 +172,10 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
     split_bytes = read.size("maxSplitBytes")
     if split_bytes is not None and split_bytes < 1:
-        raise invalid(f"Option maxSplitBytes is {split_bytes}; a number of bytes was expected.")
+        raise invalid(f"Option maxSplitBytes: expected a number of bytes, got {split_bytes}.")
     min_tasks = read.number("minPartitions")
     if min_tasks is not None and min_tasks < 1:
-        raise invalid(f"Option minPartitions is {min_tasks}; 1 or more was expected.")
+        raise invalid(f"Option minPartitions: expected 1 or more, got {min_tasks}.")
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
         raise invalid("Option mode is DROPMALFORMED, which leaves out records; with option message it must be another.")
@@ -224,7 +224,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
     if options.has("paths"):
         paths = options.json("paths")
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
-            raise invalid(f'Option paths is {shown(paths)}; ["first", "second"] was expected.')
+            raise invalid(f'Option paths: expected ["first", "second"], got {shown(paths)}.')
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
@@ -238,7 +238,7 @@ def storage_options(options: Options) -> StorageOptions:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise invalid('Option storageOptions is no JSON object; {"anon": true} was expected, as fsspec takes it.')
+        raise invalid('Option storageOptions must be a JSON object of options for fsspec, such as {"anon": true}.')
     return StorageOptions(found)
 
 
@@ -271,7 +271,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
-        raise invalid(f'Option assign is {value!r}; {{"topic": [0, 1]}} was expected.') from None
+        raise invalid(f'Option assign: expected {{"topic": [0, 1]}}, got {value!r}.') from None
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
@@ -282,7 +282,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']), _WORDS)
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
-            raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
+            raise invalid(f"Option {name}: {topic}-{partition}: expected an offset or {number}, got {offset}.")
     return {key: offset for key, offset in found.items() if offset != number}
 
 
@@ -296,7 +296,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
             for partition, number in ({ALL: words[numbers]} if isinstance(numbers, str) else numbers).items()
         }
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise invalid(f"Option {name} is {options.text(name)!r}; {expected} was expected.") from None
+        raise invalid(f"Option {name}: expected {expected}, got {options.text(name)!r}.") from None
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
@@ -309,7 +309,7 @@ def _times(options: Options, side: str) -> Offsets | int | None:
     found = _by_partition(options, name, '{"topic": {"0": 1700000000000}}, in milliseconds,', {})
     for (topic, partition), time in found.items():
         if not 0 <= time < NO_OFFSET:
-            raise invalid(f"Option {name}: {topic}-{partition} has {time}; milliseconds from 0 on were expected.")
+            raise invalid(f"Option {name}: {topic}-{partition}: expected milliseconds, 0 or more, got {time}.")
     return found
 
 
@@ -327,7 +327,7 @@ def _limits(options: Options) -> Limits:
         name, _, number = part.partition("=")
         if name.strip() not in Limits.__slots__ or not number.strip().isdecimal():
             known = ", ".join(Limits.__slots__)
-            raise invalid(f"Option limits has {shown(part)}; name=number was expected, with a name out of {known}.")
+            raise invalid(f"Option limits: expected name=number with a name out of {known}, got {shown(part)}.")
         values[name.strip()] = int(number)
     return Limits(**values)
 
@@ -335,7 +335,7 @@ def _limits(options: Options) -> Limits:
 def _milliseconds(options: Options, name: str) -> int | None:
     value = options.number(name)
     if value is not None and not -NO_OFFSET <= value < NO_OFFSET:
-        raise invalid(f"Option {name} is {shown(value)}; milliseconds in 64 bits were expected.")
+        raise invalid(f"Option {name}: expected milliseconds in 64 bits, got {shown(value)}.")
     return value
 
 

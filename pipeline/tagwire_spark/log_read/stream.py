@@ -130,13 +130,13 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
         raise invalid(f"Options {' and '.join(given)} set the same limit; give one of them.")
     most = every.size(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
-        raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
+        raise invalid(f"Option {given[0]}: expected 1 or more, in 64 bits, got {shown(most)}.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
     least = every.number("minOffsetsPerTrigger") or 0
     if not 0 <= least <= (most if given == ["maxOffsetsPerTrigger"] and most else NO_OFFSET):
-        text = f"Option minOffsetsPerTrigger is {shown(least)}; 0 or more, and no more than maxOffsetsPerTrigger,"
-        raise invalid(f"{text} was expected.")
+        expected = "0 or more, and at most maxOffsetsPerTrigger"
+        raise invalid(f"Option minOffsetsPerTrigger: expected {expected}, got {shown(least)}.")
     return StreamQuery(query, limit, starts_latest, least, every.seconds("maxTriggerDelay", "15m"))
 
 

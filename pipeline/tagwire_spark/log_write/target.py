@@ -141,14 +141,14 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
 def _hours(options: Options) -> int:
     hours = options.number("leftoverHours")
     if hours is not None and hours < 1:
-        raise invalid(f"Option leftoverHours is {hours}; 1 or more was expected.")
+        raise invalid(f"Option leftoverHours: expected 1 or more, got {hours}.")
     return _LEFTOVER_HOURS if hours is None else hours
 
 
 def _batch_id(options: Options) -> int | None:
     number = options.number("batchId")
     if number is not None and number < 0:
-        raise invalid(f"Option batchId is {number}; the number of a micro-batch was expected, 0 or above.")
+        raise invalid(f"Option batchId: expected the number of a micro-batch, 0 or above, got {number}.")
     if number is None and options.has("queryId"):
         raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
     return number
@@ -157,7 +157,7 @@ def _batch_id(options: Options) -> int | None:
 def _size(options: Options, name: str) -> int | None:
     number = options.size(name)
     if number is not None and not 1 <= number <= _MOST:
-        raise invalid(f"Option {name} is {number}; a number from 1 to {_MOST} was expected.")
+        raise invalid(f"Option {name}: expected a number from 1 to {_MOST}, got {number}.")
     return number
 
 

@@ -32,4 +32,4 @@ def described(error: TagwireError) -> dict[str, Any]:
 def no_bytes(type_name: str) -> ColumnError:
     """The column to decode has another type."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
-    return ColumnError(f"data is of the Arrow type {type_name!r}; a binary was expected{column}")
+    return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

@@ -121,7 +121,7 @@ def _name(wanted: Wanted) -> str:
 def _result(value: Column, wanted: Wanted) -> Column:
     """The column of a result: its values, or those and their errors."""
     if wanted.errors not in _ERRORS:
-        raise ColumnError(f"errors is {wanted.errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
+        raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {wanted.errors!r}")
     return with_error(value) if wanted.errors == "column" else value
 
 

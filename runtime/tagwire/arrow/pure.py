@@ -15,7 +15,7 @@ from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVe
 from tagwire.extras import required
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import fresh
-from tagwire.text_format import near, shown
+from tagwire.text_format import got, near
 from tagwire.wire.wire_type import Unfit
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Pure:
         if hasattr(value, "__arrow_c_stream__"):
             return list(self.pa.chunked_array(value).chunks), True
         raise ColumnError(
-            f"{what} is a {type(value).__name__}, which is no Arrow array: "
+            f"{what} is a {type(value).__name__}, not an Arrow array: "
             "it has neither __arrow_c_array__ nor __arrow_c_stream__"
         )
 
@@ -115,7 +115,7 @@ class _Pure:
         if versions is None:
             return [self.one_version] * count
         if not (self.pa.types.is_integer(versions.type) or self.pa.types.is_null(versions.type)):
-            raise ColumnError(f"version is of the Arrow type {str(versions.type)!r}; an integer was expected")
+            raise ColumnError(f"version: expected an integer, got the Arrow type {str(versions.type)!r}")
         numbers: list[int | None] = versions.to_pylist()
         return numbers
 
@@ -267,7 +267,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
     else:
         fits = types.is_decimal(type) if kind.startswith("d:") else fitting.get(kind, types.is_integer(type))
     if not fits:
-        raise ColumnError(f"{path or 'the array'} is of the Arrow type {str(type)!r}, but {column} was expected")
+        raise ColumnError(f"{path or 'the array'}: expected {column.type_text}, got the Arrow type {str(type)!r}")
     if column.format == "+l":
         _check(pa, column.children[0], type.value_type, path + "[]")
     if column.format != "+s":
@@ -326,7 +326,7 @@ def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, .
     try:
         return convert(value)
     except Unfit as unfit:
-        reason = unfit.said(shown)
+        reason = unfit.said(got)
     name, version = place
     raise EncodeError(reason, message_name=name, version=version, path=dotted(list(path)))
 

@@ -143,7 +143,7 @@ class Selection:
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
         if isinstance(paths, str):
-            raise SchemaError(f"fields is the text {paths!r}; a list of paths was expected: [{paths!r}]")
+            raise SchemaError(f"fields: expected a list of paths, got the string {paths!r}; write [{paths!r}]")
         self.paths = None if paths is None else [path.split(".") for path in paths]
         self.unknown_tags = unknown_tags
         self.wide_unsigned = wide_unsigned
@@ -221,7 +221,7 @@ def _typed(
     formats = {_format(name, type, wide=selection.wide_unsigned) for type in types}
     wires = {type.wire.family: type.wire for type in types if isinstance(type, _WITH_WIRE)}
     if selection.paths is not None:
-        raise SchemaError(f"{name} is no struct, so it has no field {'.'.join(selection.paths[0])!r}")
+        raise SchemaError(f"{name} is not a struct, so it has no field {'.'.join(selection.paths[0])!r}")
     if len(formats) > 1 or len(wires) > 1:
         raise SchemaError(f"{name} has different types in these versions: {', '.join(sorted(map(str, types)))}")
     return Column(name, formats.pop(), nullable=nullable, default=default, wire=next(iter(wires.values()), None))

@@ -124,7 +124,7 @@ def parse_annotated(text: str) -> bytes:
             begin, end = line.index("bytes"), line.index("path")
             break
     else:
-        raise AnnotationError(f"no line of titles: {'  '.join(TITLES)} was expected above the bytes")
+        raise AnnotationError(f"the line of titles above the bytes is missing: {'  '.join(TITLES)}")
     data = bytearray()
     for number, line in lines:
         offset = line[:begin].strip()
@@ -137,7 +137,7 @@ def parse_annotated(text: str) -> bytes:
         try:
             data += bytes.fromhex(line[begin:end])
         except ValueError:
-            raise AnnotationError(f"line {number}: {line[begin:end].strip()!r} are no bytes in hex") from None
+            raise AnnotationError(f"line {number}: {line[begin:end].strip()!r} is not hex") from None
     return bytes(data)
 
 

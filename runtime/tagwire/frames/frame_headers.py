@@ -72,7 +72,7 @@ def check_kind(message: Any, version: int, kind: str) -> None:
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
     """Refuse a header that is not of the package's class. Raises EncodeError."""
     if not isinstance(header, expected):
-        raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
+        raise _refusal(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:

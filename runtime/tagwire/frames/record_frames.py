@@ -114,7 +114,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
         from tagwire.text_format import near, shown
 
         logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
-        raise TagwireError(f"{shown(log)} is no log; expected {', '.join(logs)}{near(log, logs)}")
+        raise TagwireError(f"log: expected {', '.join(logs)}, got {shown(log)}{near(log, logs)}")
     if key is None:
         return record.key()
     if isinstance(key, bytes | bytearray | memoryview):
@@ -122,7 +122,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.text_format import shown
 
-        raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
+        raise TagwireError(f"key: expected a key of the {log} log, as bytes or message, got {shown(key)}")
     if data is None:
         return Frame(None, None, NO_VERSION)
     return record.value(key)

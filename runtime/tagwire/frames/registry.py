@@ -345,7 +345,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         if kind != cls.KIND:
             from tagwire.text_format import a_kind
 
-            raise UnknownMessageError(f"{cls.NAME} is {a_kind(cls.KIND)}; a {kind} was expected")
+            raise UnknownMessageError(f"{cls.NAME}: expected a {kind}, got {a_kind(cls.KIND)}")
         return cls
 
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:

@@ -65,7 +65,7 @@ class Field:
 
     def __init__(self, name: str, type: FieldType, nullable: bool = False, default: Any = _TYPE_DEFAULT) -> None:
         if not isinstance(name, str) or not name or name == "unknown_tags":
-            raise SchemaError(f"{shown(name)} is no name of a field: a text was expected, and not 'unknown_tags'")
+            raise SchemaError(f"a field's name must be a non-empty string other than 'unknown_tags', got {shown(name)}")
         self.name = name
         wire_type = _type(name, type, nullable=nullable)
         given = default is not _TYPE_DEFAULT
@@ -108,7 +108,7 @@ class Schema:
         allow_struct_arrays: bool = False,
     ) -> None:
         if length_varint not in _LENGTHS:
-            raise SchemaError(f"length_varint is {shown(length_varint)}; 'zigzag' or 'unsigned' was expected")
+            raise SchemaError(f"length_varint: expected 'zigzag' or 'unsigned', got {shown(length_varint)}")
         section = None
         if optional_fields is not None:
             tagged = [_tagged(tag, field, allow_struct_arrays) for tag, field in optional_fields.items()]
@@ -154,7 +154,7 @@ def _checked(field: Any) -> Field:
 def _tagged(tag: Any, field: Any, allow_struct_arrays: bool) -> Item:
     item = _checked(field).item
     if type(tag) is not int or not 0 <= tag <= TAG_MAX:
-        raise SchemaError(f"{item.name} has tag {shown(tag)}; an int from 0 to {TAG_MAX} was expected")
+        raise SchemaError(f"{item.name}: expected a tag (0 to {TAG_MAX}), got {shown(tag)}")
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested) and not allow_struct_arrays:
         raise SchemaError(
             f"{item.name} is an array of structs, which the draft does not allow as an optional field; "

@@ -14,7 +14,7 @@ from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import Item, Layout, StructLayout
 from tagwire.sensitive import HIDDEN, hides
-from tagwire.text_format import near, shown
+from tagwire.text_format import got, near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
 
 __all__ = ["ValueWalk", "differs"]
@@ -36,6 +36,10 @@ class ValueWalk:
         """A value in a few words, unless this field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
+    def got(self, value: Any) -> str:
+        """The same for what was found instead of the value that a type expects."""
+        return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else got(value)
+
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
@@ -46,13 +50,15 @@ class ValueWalk:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
             if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
-                self.fail(_unlike(type(value), struct.cls) or f"{self.shown(value)} is no {struct.cls.__name__}")
+                self.fail(
+                    _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
+                )
             for name in _needed(struct):
                 if not hasattr(value, name):
                     self.fail(f"{self.shown(value)} has no {name}; it was deleted, or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
-            self.fail(f"{self.shown(value)} is no mapping of field names to values")
+            self.fail(f"expected a mapping of field names to values, got {self.got(value)}")
         defaults = {field.name: field for field in struct.values}
         for name in value:
             if name not in defaults and name != "unknown_tags" and name not in struct.framing:
@@ -90,8 +96,8 @@ def _unlike(found: type, wanted: type) -> str:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
     if one != other:
-        return f"a {one} is no {other}"
-    return f"a {one} of another class of that name; a module that is loaded twice has two"
+        return f"expected a {other}, got a {one}"
+    return f"expected a {one}, got one of another class of that name; a module that is loaded twice has two"
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:

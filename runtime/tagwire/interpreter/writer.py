@@ -188,12 +188,12 @@ class LayoutWriter(ValueWalk):
         try:
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
-            reason = f"{self.shown(value)} is no {wire.expected}"
+            reason = f"expected {wire.expected}, got {self.got(value)}"
         self.fail(reason)  # outside the handler: the exception may hold a secret
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
-            self.fail(f"{self.shown(value)} is no {type}: an int from {type.low} to {type.high}")
+            self.fail(f"expected {type} ({type.low} to {type.high}), got {self.got(value)}")
         return uvarint_bytes(to_zigzag(value) if type.zigzag else value & (1 << type.bits) - 1)
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
@@ -233,7 +233,7 @@ class LayoutWriter(ValueWalk):
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
-            reason = unfit.said(self.shown)
+            reason = unfit.said(self.got)
         self.fail(reason)
 
     def array(self, type: Array, value: Any, out: Any) -> None:
@@ -241,7 +241,7 @@ class LayoutWriter(ValueWalk):
             self.null(type, out)
             return
         if not _is_array(value):
-            self.fail(f"{self.shown(value)} is no tuple or list of {type.element}")
+            self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
         elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
@@ -341,10 +341,10 @@ class LayoutWriter(ValueWalk):
 
     def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
         if not isinstance(unknown, Mapping):
-            self.fail(f"{self.shown(unknown)} is no mapping of tags to bytes")
+            self.fail(f"expected a mapping of tags to bytes, got {self.got(unknown)}")
         for tag in unknown:
             if type(tag) is not int or not 0 <= tag <= highest:
-                self.fail(f"{self.shown(tag)} is no tag: an int from 0 to {highest}")
+                self.fail(f"expected a tag (0 to {highest}), got {self.got(tag)}")
             if tag in names:
                 self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
         return [(tag, self.content(_BYTES, data)) for tag, data in unknown.items()]

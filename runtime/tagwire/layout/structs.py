@@ -192,7 +192,7 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
     tags: dict[int, str] = {}
     for field in fields:
         if field.tag is None or not 0 <= field.tag <= highest:
-            raise SchemaError(f"{field.name} has tag {field.tag}; a tag from 0 to {highest} was expected")
+            raise SchemaError(f"{field.name}: expected a tag (0 to {highest}), got {field.tag}")
         if field.tag in tags:
             raise SchemaError(
                 f"{tags[field.tag]} and {field.name} both have tag {field.tag}; tags are unique in a struct"

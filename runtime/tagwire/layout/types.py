@@ -112,7 +112,7 @@ class Nested(FrozenData):
 
     def __init__(self, struct: StructLayout, marker: str = "") -> None:
         if marker not in ("", "int8", "uvarint"):
-            raise SchemaError(f"{marker!r} is no null marker; 'int8' or 'uvarint' was expected")
+            raise SchemaError(f"null marker: expected 'int8' or 'uvarint', got {marker!r}")
         self.struct = struct
         self.marker = marker
 

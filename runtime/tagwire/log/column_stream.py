@@ -136,7 +136,7 @@ class LogColumns:
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
         if wanted.errors not in _ERRORS:
-            raise ColumnError(f"errors is {wanted.errors!r}; 'raise' or 'skip' was expected")
+            raise ColumnError(f"errors: expected 'raise' or 'skip', got {wanted.errors!r}")
         self.path = Path(path)
         self.wanted = wanted
         self.payload = payload

@@ -180,7 +180,7 @@ def column_names(level: str) -> list[str]:
 def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
     """The struct of the requested columns, in that order; None for all. Raises ColumnError for unknown names."""
     if level not in LEVELS:
-        raise ColumnError(f"level is {level!r}; 'record' or 'batch' was expected")
+        raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
         raise ColumnError(f"columns is the string {names!r}; expected a list of names: [{names!r}]")
     there = {column.name: column for column in _columns(level, formats)}

@@ -243,7 +243,7 @@ class Struct(Declarations):
         """Set one alternative of a union, given with its name, and unset the others; None unsets all."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
-            reason = f"{name!r} is no alternative; expected one of {', '.join(names)}"
+            reason = f"expected one of {', '.join(names)}, got {name!r}"
             raise EncodeError(reason, message_name=type(self).__name__, version=None, path=union)
         for other in names:
             setattr(self, other, value if other == name else None)

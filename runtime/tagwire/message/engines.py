@@ -64,7 +64,7 @@ def native_engine() -> ModuleType | None:
     if wanted == "python":
         return None
     if wanted and wanted != "native":
-        raise EngineError(f"TAGWIRE_ENGINE is {wanted!r}; 'native' or 'python' was expected")
+        raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
         import tagwire._engine as native  # quicker than `import_module`: each call asks
     except ImportError as fault:

@@ -85,7 +85,7 @@ class EnumType(IntegerType):
 
     def raw_of(self, value: Any) -> Any:
         if self.is_closed and index(value) not in self.members:
-            raise Unfit("is no member", value)
+            raise Unfit(f"expected {self.expected}", value)
         return value
 
     # ------------------------------------------------------------ JSON, defaults in specs
@@ -101,12 +101,12 @@ class EnumType(IntegerType):
             if member is None:
                 from tagwire.text_format import suggestion
 
-                raise Unfit(f"is no member of {self.enum.__name__}; {suggestion(value, self.numbers)}", value)
+                raise Unfit(f"expected a member of {self.enum.__name__}", value, hint=suggestion(value, self.numbers))
             return member
         try:
             return self.members[super().from_json(value)]
         except Deviation as odd:
-            raise Unfit(f"is no {odd.expected}", value) from None
+            raise Unfit(f"expected {odd.expected}", value) from None
 
     def from_text(self, text: str) -> Any:
         return self.numbers.get(text) or self.members[super().from_text(text)]

@@ -186,7 +186,7 @@ class FieldRow:
         wire = wire_type(name, self.semantic)
         if wire is None:
             meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
-            raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+            raise SchemaError(f"{name!r}{meant} is not a type; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
         from tagwire.message.enums import EnumType
@@ -224,7 +224,7 @@ class OptionalFields:
 
     def __init__(self, versions: Versions, *, length_varint: str = "zigzag", counts_tag: bool = False) -> None:
         if length_varint not in ("zigzag", "unsigned"):
-            raise SchemaError(f"length_varint is {length_varint!r}; 'zigzag' or 'unsigned' was expected")
+            raise SchemaError(f"length_varint: expected 'zigzag' or 'unsigned', got {length_varint!r}")
         self.versions = versions
         self.length_varint = length_varint
         self.counts_tag = counts_tag

@@ -30,7 +30,7 @@ from tagwire.message.base import Struct, made_of
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
-from tagwire.text_format import near, shown
+from tagwire.text_format import got, near, shown
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
@@ -77,7 +77,7 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 def is_lossless_style(style: str, layout: Layout) -> bool:
     """Whether a style is the lossless one. Raises EncodeError for one that there is not."""
     if style not in STYLES:
-        reason = f"{shown(style)} is no style of JSON; expected {' or '.join(map(repr, STYLES))}"
+        reason = f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}"
         raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
     return style == "lossless"
 
@@ -244,12 +244,15 @@ class _Reader:
         """A value in a few words, unless it is sensitive."""
         return HIDDEN if self.is_hidden else shown(value)
 
+    def got(self, value: Any) -> str:
+        return HIDDEN if self.is_hidden else got(value)
+
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
     def struct(self, cls: type[Struct], obj: Any, version: int | None) -> Any:
         if not isinstance(obj, Mapping):
-            self.fail(f"{self.shown(obj)} is no JSON object")
+            self.fail(f"expected a JSON object, got {self.got(obj)}")
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
@@ -288,12 +291,12 @@ class _Reader:
             return NO_TAGS
         self.path.append("unknown_tags")
         if not isinstance(obj, Mapping):
-            self.fail(f"{self.shown(obj)} is no JSON object of tags to base64")
+            self.fail(f"expected a JSON object of tags to base64, got {self.got(obj)}")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
-                self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
+                self.fail(f"expected a tag (a decimal string, 0 to {UVARINT_MAX}), got {self.got(key)}")
             tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
         return tags
@@ -330,7 +333,7 @@ class _Reader:
     def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
         if type_name.startswith("[]"):
             if not isinstance(value, list | tuple):
-                self.fail(f"{self.shown(value)} is no JSON array")
+                self.fail(f"expected a JSON array, got {self.got(value)}")
             elements = []
             for index, element in enumerate(value):
                 self.path.append(index)
@@ -347,5 +350,5 @@ class _Reader:
         try:
             return wire.from_json(value)
         except Unfit as unfit:
-            reason = unfit.said(self.shown)
+            reason = unfit.said(self.got)
         self.fail(reason)

@@ -13,7 +13,7 @@ from tagwire.message.engines import native_engine
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import from_json, is_lossless_style, to_json
 from tagwire.sensitive import without_frames
-from tagwire.text_format import shown
+from tagwire.text_format import got, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,13 +42,13 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     """The message in a JSON text, or in the UTF-8 bytes of one; either style.
 
-    Raises EncodeError with line and column for what is no JSON, with the field's path for what does not fit;
-    UnsupportedVersionError for a version that there is not.
+    Raises EncodeError with line and column for invalid JSON, and with the field's path for a value that does not fit;
+    UnsupportedVersionError for an unknown version.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     if not isinstance(text, str | bytes | bytearray | memoryview):
-        _refuse(cls, version, f"a {type(text).__name__} is no JSON text; expected str or bytes")
+        _refuse(cls, version, f"expected JSON as str or bytes, got {got(text)}")
     native = native_engine()
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
@@ -85,7 +85,7 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         return made
 
     def refuse_constant(name: str) -> NoReturn:
-        _refuse(cls, version, f"{name} is no JSON value; write it as the text {json.dumps(name)}")
+        _refuse(cls, version, f"JSON has no {name}; write it as the string {json.dumps(name)}")
 
     try:
         if not isinstance(text, str):
@@ -94,11 +94,11 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
     except UnicodeDecodeError as fault:
         reason = f"byte {fault.start} of the text is 0x{fault.object[fault.start]:02x}, which is not UTF-8"
     except json.JSONDecodeError as fault:
-        reason = f"the text is no JSON at line {fault.lineno}, column {fault.colno}: {fault.msg}"
+        reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
-        reason = "the text is nested more deeply than any message"
+        reason = "the JSON is nested more deeply than any message"
     except ValueError:  # Python's bound for the digits of one number
-        reason = "the text has a number of more digits than any field"
+        reason = "the JSON has a number of more digits than any field"
     _refuse(cls, version, reason)  # outside the handlers: those exceptions hold the text
 
 

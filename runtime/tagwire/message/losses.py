@@ -88,7 +88,7 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
     """Encode a message; with `on_loss="error"`, raise EncodeError for a value that the version would drop."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
-        reason = f"on_loss is {shown(on_loss)}; 'drop' or 'error' was expected"
+        reason = f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}"
         raise EncodeError(reason, message_name=name, version=version, path="")
     data = message.encode(version)
     lost = losses(message, version) if on_loss == "error" else ()

@@ -27,7 +27,7 @@ from tagwire.records.formats import format_of
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields
-from tagwire.text_format import count, shown
+from tagwire.text_format import count, got, shown
 from tagwire.wire.compression import pack
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class BatchBuilder:
                 self.fail(name, "is set, but the format has no bit for it")
         self.check_records()
         if self.timestamp_type not in ("create", "append"):
-            self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
+            self.fail("timestamp_type", f"expected create or append, got {shown(self.timestamp_type)}")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
         self.check_places()
@@ -279,13 +279,13 @@ class BatchBuilder:
         for name in (*_OFFSETS, *_TIMESTAMPS):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
-                self.fail(name, f"is {shown(value)}; an int was expected")
+                self.fail(name, f"expected an int, got {shown(value)}")
         for name, value in self.numbers.items():
             if not isinstance(value, int):
-                self.fail(name, f"is {shown(value)}; an int was expected")
+                self.fail(name, f"expected an int, got {shown(value)}")
         for name, flag in (*self.flags.items(), (_IGNORED, self.ignore_message_attributes or False)):
             if flag not in (False, True):
-                self.fail(name, f"is {shown(flag)}; True or False was expected")
+                self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
         """Raise EncodeError for offsets, timestamps and a bit that the batch would silently leave out."""
@@ -309,7 +309,7 @@ class BatchBuilder:
         if not {*map(type, self._records or ())} <= {Record}:
             for index, record in enumerate(self.records):
                 if Record not in type(record).__mro__:
-                    self.fail(f"records[{index}]", f"{shown(record)} is no Record")
+                    self.fail(f"records[{index}]", f"expected a Record, got {got(record)}")
 
     def fail(self, path: str, reason: str) -> NoReturn:
         """Raise the error for a field of the batch."""

@@ -136,7 +136,7 @@ def convert_records(
     DecodeError for records that are at fault, and else as `decode_records`.
     """
     if on_loss not in ("report", "error"):
-        raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
+        raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
     cls = type(message)
     target = _formats(cls, to, None) if isinstance(to, int) else _formats(cls, None, to)
     source, is_response = _formats(cls, version, format), message.KIND == "response"

@@ -18,7 +18,7 @@ from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
 from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
-from tagwire.text_format import count, shown
+from tagwire.text_format import count, got, shown
 
 if TYPE_CHECKING:
     from tagwire.records.format import Format
@@ -145,7 +145,7 @@ class ProducerRecord(_ClientRecord):
     def _check_tombstone(self) -> None:
         """Reject a null value without the tombstone flag on use, because either can be set later."""
         if self._tombstone not in (None, False, True):
-            reason = f"is {shown(self._tombstone)}; True, False or None was expected"
+            reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
         if self.value is None and not self.tombstone:
             reason = "is False, but the value is null: an old reader would take it for a delete"
@@ -167,7 +167,7 @@ class ProducerRecord(_ClientRecord):
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
-            self._refuse(key, f"{shown(content)} is no bytes-like object; give a serializer")
+            self._refuse(key, f"expected bytes, got {got(content)}; give a serializer")
         owned = None if content is None else bytes(content)
         if isinstance(key, str):
             if isinstance(self._headers, IntHeaders):

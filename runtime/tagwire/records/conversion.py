@@ -69,7 +69,7 @@ def convert(
     are at fault.
     """
     if on_loss not in ("report", "error"):
-        raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
+        raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
     target = format_of(to)
     losses: list[RecordLoss] = []
     converted = converted_batch(batch, target, losses.append, compression)
@@ -92,7 +92,7 @@ def left_out(batch: RecordBatch, target: Format) -> str:
     if batch.is_control and "is_control" not in target.bits:
         return "markers have no place there, and would be taken for records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
-        return "an empty batch is no message at all"
+        return "an empty batch has no counterpart: older formats have no batches without records"
     return ""
 
 
@@ -207,7 +207,7 @@ class _Conversion:
                 return offsets
             return offsets | {"base_timestamp": batch.base_timestamp, "max_timestamp": self.max_timestamp()}
         if not last:
-            self.lose("records", (), "an empty batch is no message at all")
+            self.lose("records", (), "an empty batch has no counterpart: older formats have no batches without records")
             return {"compression": "none"}
         if last[0].offset != batch.last_offset:
             self.lose("last_offset", batch.last_offset, "a message set ends with its last message")

@@ -34,7 +34,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
         return name
     if not isinstance(name, str):
         if not isinstance(name, Layout) and not (isinstance(name, type) and issubclass(name, RecordFormat)):
-            raise FormatError(f"{shown(name)} is not a record format: a name, a RecordFormat or a Layout was expected")
+            raise FormatError(f"expected a record format as a name, a RecordFormat or a Layout, got {shown(name)}")
         return Format(name)
     found = _formats.get(name)
     if found is None:

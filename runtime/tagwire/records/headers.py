@@ -15,7 +15,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import header_pairs
-from tagwire.text_format import shown
+from tagwire.text_format import got
 
 __all__ = ["Headers", "IntHeaders", "signed_key", "unsigned_key"]
 
@@ -86,7 +86,7 @@ class Headers:
             raise AttributeError("the headers of a ConsumerRecord do not change; nothing can be added")
         entries = self._parsed()
         if not isinstance(key, str) or not isinstance(value, bytes | bytearray | memoryview | None):
-            raise self._refused(f"({shown(key)}, {shown(value)}) is no header: a text and bytes were expected")
+            raise self._refused(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")
         owned = None if value is None else bytes(value)
         if not self._is_loose:
             encode(self._layout, _value([(key, owned)]))  # what can't be written is refused now

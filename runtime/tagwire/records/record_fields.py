@@ -37,10 +37,10 @@ def check_kinds(format: Format, record: Record) -> None:
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
-            refuse(format, name, f"is {shown(value)}; an int was expected")
+            refuse(format, name, f"expected an int, got {shown(value)}")
     tombstone = getattr(record, "tombstone", None)
     if tombstone not in (None, False, True):
-        refuse(format, "tombstone", f"is {shown(tombstone)}; True, False or None was expected")
+        refuse(format, "tombstone", f"expected True, False or None, got {shown(tombstone)}")
     header_pairs(getattr(record, "headers", None))
 
 

@@ -113,7 +113,7 @@ class Paths:
         else:
             if steps:
                 return steps
-        raise NoPathError(f"{text!r} is no path; one such as topics[].partitions[].leader_id was expected")
+        raise NoPathError(f"expected a path such as topics[].partitions[].leader_id, got {text!r}")
 
     def _refuse_overlap(self, text: str, step: Step) -> None:
         other = next(self.texts[column] for column in step.columns)
@@ -133,7 +133,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
         raise SelectionError(f"{message.NAME}: {path}: found {holder}{near(name, list(rows))}")
     is_array = row.type.startswith("[]")
     if each and not is_array:
-        raise SelectionError(f"{message.NAME}: {path}: {name} is no array; write {name} without []")
+        raise SelectionError(f"{message.NAME}: {path}: {name} is not an array; write {name} without []")
     is_last = path.endswith(name)
     if is_array and not each and not is_last:
         raise SelectionError(f"{message.NAME}: {path}: {name} is an array; write {name}[] for its elements")

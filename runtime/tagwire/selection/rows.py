@@ -151,7 +151,7 @@ def row_of(result: Any, width: int) -> Row | None:
 def misfit(result: Any, width: int) -> str:
     """Why `row_of` takes no row for one."""
     found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-    return f"the function returned {found}; a tuple of {width} values or tagwire.DROP was expected"
+    return f"expected a tuple of {width} values or tagwire.DROP from the function, got {found}"
 
 
 def _thawed(value: Any) -> Any:

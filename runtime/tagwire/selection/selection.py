@@ -38,7 +38,7 @@ def select(message: type[Message], *paths: str) -> Selection:
     with a value for each element.
     """
     if not paths:
-        raise SelectionError(f"{message.NAME}: a path or several were expected")
+        raise SelectionError(f"{message.NAME}: give one path or more")
     return Selection(message, paths)
 
 

@@ -46,8 +46,8 @@ def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
 def _first_difference(encoded: bytes, expected: bytes) -> str:
     place = next((at for at, pair in enumerate(zip(encoded, expected, strict=False)) if pair[0] != pair[1]), None)
     if place is None:
-        return f"{count(len(encoded), 'byte')}, where {len(expected)} were expected"
-    return f"byte {place} is {encoded[place]:02x}, where {expected[place]:02x} was expected"
+        return f"expected {count(len(expected), 'byte')}, got {len(encoded)}"
+    return f"byte {place}: expected {expected[place]:02x}, got {encoded[place]:02x}"
 
 
 def _annotated(cls: type[Message], data: bytes, version: int) -> str:

@@ -166,7 +166,7 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 def _lz4_checksum_at(packed: bytearray) -> int:
     """The position of the header checksum in an lz4 frame."""
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
-        raise PackingFault("bytes that are no lz4 frame", "an lz4 frame")
+        raise PackingFault("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
     if at >= len(packed):
         raise PackingFault("an lz4 frame that ends in its header", "a whole one")

@@ -39,7 +39,7 @@ class FixedBytesType(WireType):
 
     @property
     def expected(self) -> str:
-        return f"{self.name}: bytes, {self.width} of them"
+        return f"{self.width} bytes"
 
     def raw_of(self, value: Any) -> Any:
         data = _BYTES.raw_of(value)
@@ -53,7 +53,7 @@ class FixedBytesType(WireType):
     def from_json(self, value: Any) -> bytes:
         data: bytes = _BYTES.from_json(value)
         if len(data) != self.width:
-            raise Unfit(f"has {len(data)} bytes, but a {self.name} has {self.width}", value)
+            raise Unfit(f"expected {self.width} bytes", value)
         return data
 
     def from_text(self, text: str) -> bytes:
@@ -165,7 +165,7 @@ class DecimalType(BinaryType):
 
         units = int.from_bytes(data, "big", signed=True)
         if not len(data) or abs(units) >= 10**self.precision:
-            raise Unfit(f"is no {self.semantic}", bytes(data))
+            raise Unfit(f"expected {self.semantic}", bytes(data))
         sign, digits, _ = Decimal(units).as_tuple()
         return Decimal((sign, digits, -self.scale))
 
@@ -206,11 +206,11 @@ class DecimalType(BinaryType):
             int(value.scaleb(self.scale, _wide())) if value == value.quantize(self._unit(), context=_wide()) else None
         )
         if units is None or abs(units) >= 10**self.precision:
-            raise Unfit(f"is no {self.semantic}", value)
+            raise Unfit(f"expected {self.semantic}", value)
         try:
             return self.bytes_of(units)
         except OverflowError:
-            raise Unfit(f"does not fit {self.name}", value) from None
+            raise Unfit(f"expected {self.semantic} in {self.name}", value) from None
 
     def _unit(self) -> Decimal:
         from decimal import Decimal

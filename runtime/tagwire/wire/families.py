@@ -54,14 +54,14 @@ class IntegerType(WireType):
 
     @property
     def expected(self) -> str:
-        return f"{self.name}: an int from {self.low} to {self.high}"
+        return f"{self.name} ({self.low} to {self.high})"
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> int:
         return int(value)  # an enum's number, not the enum
 
     def from_json(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise Unfit(f"is no {self.name}: an integer from {self.low} to {self.high}", value)
+            raise Unfit(f"expected {self.name} ({self.low} to {self.high})", value)
         return value
 
     def from_text(self, text: str) -> int:
@@ -109,7 +109,7 @@ class BooleanType(WireType):
 
     def from_json(self, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise Unfit("is neither true nor false", value)
+            raise Unfit("expected true or false", value)
         return value
 
     def from_text(self, text: str) -> bool:
@@ -162,14 +162,14 @@ class FloatingType(WireType):
                 self.rounded(float(value))
                 return float(value)
             except OverflowError:
-                raise Unfit(f"is too large for a {self.name}", value) from None
+                raise Unfit(f"expected {self.name}, which has no numbers so large", value) from None
         if isinstance(value, str):
             named = _NAMED_FLOATS.get(value)
             if named is None and value.startswith("NaN:") and len(value) == 20:
                 named = _nan_of(value[4:])
             if named is not None:
                 return named
-        raise Unfit(f"is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}", value)
+        raise Unfit(f"expected a number, or one of the strings {', '.join(_NAMED_FLOATS)}", value)
 
     def from_text(self, text: str) -> float:
         from re import fullmatch
@@ -243,7 +243,7 @@ class UuidType(WireType):
                 return self.value_of(_from_base64(value[:22].replace("-", "+").replace("_", "/") + "=="))
             except ValueError:
                 pass
-        raise Unfit(f"is no uuid: {self.text_form} were expected", value)
+        raise Unfit(f"expected a UUID as {self.text_form}", value)
 
     def from_text(self, text: str) -> Any:
         return self.from_json(text)
@@ -273,7 +273,7 @@ class TextType(WireType):
     annotation = "str"
     length = "int16"
     longest = STRING_MAX
-    text_form = "a text"
+    text_form = "a string"
     default = ""
     arrow_format = "u"
     samples = ("a", "")
@@ -290,7 +290,7 @@ class TextType(WireType):
 
     def raw_of(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            raise Unfit("is no str", value)
+            raise Unfit("expected a string", value)
         try:
             return value.encode()
         except UnicodeEncodeError as fault:
@@ -299,7 +299,7 @@ class TextType(WireType):
 
     def from_json(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise Unfit("is not a string", value)
+            raise Unfit("expected a string", value)
         size = len(self.raw_of(value))
         if size > self.longest:
             raise Unfit(f"takes {size} bytes; a {self.name} has at most {self.longest}")
@@ -335,18 +335,18 @@ class BinaryType(WireType):
         try:
             return binary(value)
         except (TypeError, ValueError, BufferError):
-            raise Unfit("is no bytes-like object", value) from None
+            raise Unfit("expected bytes", value) from None
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
         return _base64(value)
 
     def from_json(self, value: Any) -> bytes:
         if not isinstance(value, str) or not value.isascii():
-            raise Unfit("is no text in base64", value)
+            raise Unfit("expected a string of base64", value)
         try:
             return _from_base64(value)
         except ValueError as fault:
-            raise Unfit(f"is no base64 of the standard alphabet with padding ({fault})", value) from None
+            raise Unfit(f"expected base64 in the standard alphabet with padding ({fault})", value) from None
 
     def strategy(self) -> Any:
         from hypothesis import strategies

@@ -20,16 +20,17 @@ __all__ = ["Deviation", "Unfit", "WireType"]
 
 
 class Unfit(ValueError):
-    """A value that a type can't have, and why; `said` has both, to go after the path of a field."""
+    """A value that a type can't have: the reason, or with the value what was expected instead of it."""
 
-    def __init__(self, reason: str, *value: object) -> None:
+    def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
         self.reason = reason
         self.value = value
+        self.hint = hint
 
-    def said(self, shown: Callable[[Any], str]) -> str:
-        """The value, if it is part of the sentence, as `shown` words it, and the reason."""
-        return " ".join([*map(shown, self.value), self.reason])
+    def said(self, got: Callable[[Any], str]) -> str:
+        """The text of an error, to follow the path of the field; `got` describes the value or hides it."""
+        return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
 class Deviation(ValueError):
@@ -104,7 +105,7 @@ class WireType:
     @property
     def expected(self) -> str:
         """The type and its values, as an error names them."""
-        return f"{self.name}: a {self.annotation}"
+        return self.name if self.name == self.annotation else f"{self.name} (a {self.annotation})"
 
     # ------------------------------------------------------------ bytes
 
@@ -151,7 +152,7 @@ class WireType:
 
     def from_json(self, value: Any) -> Any:
         """The value that JSON says. Raises Unfit."""
-        raise Unfit(f"can't be read: {self.name} has no JSON form", value)
+        raise Unfit(f"{self.name} has no JSON form", value)
 
     # ------------------------------------------------------------ defaults in specs
 

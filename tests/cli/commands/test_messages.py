@@ -280,10 +280,10 @@ def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> N
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "is no JSON object"),
+        ([], "expected a JSON object"),
         ({"groupId": "g"}, "the key 'memberId' is missing"),
         ({**LEAVE_JSON, "memberIds": "m"}, "no field 'memberIds'; did you mean 'memberId'?"),
-        ({"groupId": 7, "memberId": "m"}, "group_id: 7 is not a string"),
+        ({"groupId": 7, "memberId": "m"}, "group_id: expected a string, got int 7"),
         ({"groupId": "g", "memberId": None}, "member_id: is null"),
         ({**LEAVE_JSON, "members": [{"memberId": "x", "groupInstanceId": None}]}, "members: "),
         ({"groupId": "\ud800", "memberId": "m"}, "group_id"),

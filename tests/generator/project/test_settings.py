@@ -197,7 +197,7 @@ REFUSED = {
     "no until": (EXCEPTION, "until is missing; write the last day on which it applies, such as 2027-01-31, or 'never'"),
     "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
     "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
-    "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: '1-x' is no version range"),
+    "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: expected a version range"),
     "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a string"),
     "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
     "a package in a package": (

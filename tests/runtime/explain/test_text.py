@@ -93,9 +93,9 @@ def test_golden_files_may_open_with_words() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no line of titles"),
-        ("offset  bytes  path\n", "no line of titles"),
-        (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' are no bytes in hex"),
+        ("", "the line of titles above the bytes is missing"),
+        ("offset  bytes  path\n", "the line of titles above the bytes is missing"),
+        (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
         (REQUEST.replace("00 07 ", "00    "), "line 5: offset '2', expected 1, the number of bytes above it"),
         (REQUEST.replace("    12  00", "    13  00"), "line 9: offset '13', expected 12, the number of bytes above it"),
         (

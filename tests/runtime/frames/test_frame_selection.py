@@ -68,7 +68,7 @@ def test_a_header_that_contradicts_the_body_is_refused() -> None:
         keys.rewrite(REQUEST, lambda key, version: (key, version - 1))
     with pytest.raises(EncodeError, match="no row can be dropped"):
         keys.rewrite(REQUEST, lambda *row: DROP)
-    with pytest.raises(EncodeError, match="the function returned 1 values; a tuple of 2 values"):
+    with pytest.raises(EncodeError, match=r"expected a tuple of 2 values or .* from the function, got 1 values"):
         keys.rewrite(REQUEST, lambda *row: (1,))
 
 
@@ -107,9 +107,9 @@ def test_selections_that_are_refused() -> None:
         registry.select_request(3, "header.client")
     with pytest.raises(SelectionError, match="did you mean 'topics'"):
         registry.select_request(3, "topic")
-    with pytest.raises(SelectionError, match="a path or several"):
+    with pytest.raises(SelectionError, match="give one path or more"):
         registry.select_response(3)
-    with pytest.raises(UnknownMessageError, match="MetadataRequest is a request; a response was expected"):
+    with pytest.raises(UnknownMessageError, match="MetadataRequest: expected a response, got a request"):
         registry.select_response("MetadataRequest", "topics")
     with pytest.raises(UnknownMessageError):
         registry.select_request(-5, "topics")

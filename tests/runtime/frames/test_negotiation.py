@@ -95,7 +95,7 @@ def test_messages_without_what_a_version_does_not_have() -> None:
     assert tagwire_messages.MetadataRequest(topics=None).for_version(0).message == tagwire_messages.MetadataRequest()
     with pytest.raises(EncodeError, match=r"ProduceRequest v13: topic_data\[0\].name: this version does not have"):
         PRODUCE.encode(13, on_loss="error")
-    with pytest.raises(EncodeError, match="on_loss is 'x'; 'drop' or 'error' was expected"):
+    with pytest.raises(EncodeError, match="on_loss: expected 'drop' or 'error', got 'x'"):
         PRODUCE.encode(version=13, on_loss="x")  # type: ignore[arg-type]
     with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can't carry the value"):
         tagwire_messages.MetadataRequest(topics=["t"]).for_version(0)  # type: ignore[list-item]

@@ -68,10 +68,10 @@ def test_versions_that_are_not_there(data: str, log: str, key: Any) -> None:
 @pytest.mark.parametrize(
     ("log", "key", "message"),
     [
-        ("groups", None, "'groups' is no log; expected group, transaction, share, cluster, remote-log; did you mean"),
-        ("group", ChairRecord(), "a ChairRecord is no key of the group log"),
-        ("share", SeatKey(), "a SeatKey is no key of the share log"),
-        ("group", 5, "5 is no key of the group log"),
+        ("groups", None, "log: expected group, transaction, share, cluster, remote-log, got 'groups'; did you mean"),
+        ("group", ChairRecord(), "key: expected a key of the group log, as bytes or message, got a ChairRecord"),
+        ("share", SeatKey(), "key: expected a key of the share log, as bytes or message, got a SeatKey"),
+        ("group", 5, "key: expected a key of the group log, as bytes or message, got 5"),
     ],
 )  # fmt: skip
 def test_logs_and_keys_that_do_not_fit(log: str, key: Any, message: str) -> None:

@@ -155,17 +155,17 @@ def test_a_header_keeps_its_unknown_tags() -> None:
         (
             lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
             "",
-            "header is a ResponseHeader; a RequestHeader was expected",
+            "header: expected a RequestHeader, got a ResponseHeader",
         ),
         (
             lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()),
             "",
-            "header is a RequestHeader; a ResponseHeader was expected",
+            "header: expected a ResponseHeader, got a RequestHeader",
         ),
         (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
         (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
         (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
-        (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "is no int32"),
+        (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
         (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't carry"),
     ],
 )

@@ -119,12 +119,12 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Schema(Field("a", "int8"), Field("a", "int8")), "has two fields named a"),
         (lambda: Schema(Field("a", "int8"), optional_fields={0: Field("a", "int8")}), "has two fields named a"),
         (lambda: Schema(optional_fields={0: Field("a", "int8"), 1: Field("a", "int8")}), "has two fields named a"),
-        (lambda: Schema(optional_fields={65536: Field("a", "int8")}), "a has tag 65536; an int from 0 to 65535"),
-        (lambda: Schema(optional_fields={-1: Field("a", "int8")}), "a has tag -1"),
-        (lambda: Schema(optional_fields={True: Field("a", "int8")}), "a has tag True"),
-        (lambda: Schema(optional_fields={"0": Field("a", "int8")}), "a has tag '0'"),  # type: ignore[dict-item]
+        (lambda: Schema(optional_fields={65536: Field("a", "int8")}), "a: expected a tag (0 to 65535), got 65536"),
+        (lambda: Schema(optional_fields={-1: Field("a", "int8")}), "a: expected a tag (0 to 65535), got -1"),
+        (lambda: Schema(optional_fields={True: Field("a", "int8")}), "a: expected a tag (0 to 65535), got True"),
+        (lambda: Schema(optional_fields={"0": Field("a", "int8")}), "a: expected a tag (0 to 65535), got '0'"),  # type: ignore[dict-item]
         (lambda: Schema(optional_fields={0: Field("a", [INNER])}), "array of structs, which the draft does not allow"),
-        (lambda: Schema(Field("a", "int8"), length_varint="signed"), "length_varint is 'signed'; 'zigzag' or"),
+        (lambda: Schema(Field("a", "int8"), length_varint="signed"), "'zigzag' or 'unsigned', got 'signed'"),
         (lambda: Schema({1: Field("a", "int8")}, Field("b", "int8")), "optional_fields={tag: Field(...)}"),  # type: ignore[arg-type]
         (lambda: Schema("a"), "expected a Field, got 'a'"),  # type: ignore[arg-type]
         (lambda: Schema(optional_fields={0: "a"}), "expected a Field, got 'a'"),  # type: ignore[dict-item]
@@ -137,12 +137,12 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", "int8", nullable=True), "a is of type int8, which can't be nullable"),
         (lambda: Field("a", "uuid", nullable=True), "a is of type uuid, which can't be nullable"),
         (lambda: Field("a", INNER, nullable=True), "a is a struct, which can't be nullable"),
-        (lambda: Field("", "int8"), "'' is no name of a field"),
-        (lambda: Field("unknown_tags", "int8"), "'unknown_tags' is no name of a field"),
-        (lambda: Field("a", "int8", default=200), "a: the default does not fit int8: 200 is no int8"),
-        (lambda: Field("a", "int8", default=None), "a: the default does not fit int8: None is no int8"),
+        (lambda: Field("", "int8"), "'unknown_tags', got ''"),
+        (lambda: Field("unknown_tags", "int8"), "'unknown_tags', got 'unknown_tags'"),
+        (lambda: Field("a", "int8", default=200), "fit int8: expected int8 (-128 to 127), got int 200"),
+        (lambda: Field("a", "int8", default=None), "fit int8: expected int8 (-128 to 127), got None"),
         (lambda: Field("a", "string", default=None), "is None, but it is not nullable"),
-        (lambda: Field("a", "string", default=b"x"), "is no str"),
+        (lambda: Field("a", "string", default=b"x"), "expected a string"),
         (lambda: Field("a", "[]int8", default=(1,)), "a is []int8; its default can only be the empty one"),
         (lambda: Field("a", "[]int8", default=None), "is None, but it is not nullable"),
         (lambda: Field("a", INNER, default={"a": 1}), "its default can only be the empty one"),
@@ -170,14 +170,14 @@ def test_arrays_of_structs_by_option() -> None:
 @pytest.mark.parametrize(
     ("value", "path", "message"),
     [
-        ({"foos": [{"baz": 40000}]}, "foos[0].baz", "40000 is no int16"),
+        ({"foos": [{"baz": 40000}]}, "foos[0].baz", "expected int16 (-32768 to 32767), got int 40000"),
         ({"foos": None}, "foos", "is None"),
         ({"foo": []}, "", "FooResponse has no field 'foo'; did you mean 'foos'?"),
         ({"foos": [{"bar": None}]}, "foos[0].bar", "is None"),
-        ({"foos": [5]}, "foos[0]", "5 is no mapping"),
+        ({"foos": [5]}, "foos[0]", "expected a mapping of field names to values, got int 5"),
         ({"unknown_tags": {1: b"x"}}, "unknown_tags", "tag 1 is the field user_agent"),
         ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no bytes, which would read as the end"),
-        ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "65536 is no tag: an int from 0 to 65535"),
+        ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "expected a tag (0 to 65535), got int 65536"),
     ],
 )
 def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) -> None:

@@ -64,18 +64,21 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
     ("make", "message"),
     [
         (lambda: Array(Nested(EMPTY), INT32, nullable=False), "an element of Empty may take no byte at all"),
-        (lambda: Nested(EMPTY, "int16"), "'int16' is no null marker"),
+        (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
         (lambda: OptionalBuffer((), INT32), "the lengths of an optional buffer are varint or uvarint, not int32"),
-        (lambda: TaggedSection((Item("a", INT),)), "a has tag None; a tag from 0 to 2147483647 was expected"),
-        (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a has tag -1"),
-        (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a has tag 65536; a tag from 0 to 65535"),
+        (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
+        (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),
+        (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),
         (lambda: TaggedSection((Item("a", INT, tag=3), Item("b", INT, tag=3))), "a and b both have tag 3"),
         (lambda: StructLayout("S", (Item("a", INT), Item("a", INT))), "S has two fields named a"),
         (
             lambda: StructLayout("S", (Item("a", INT),), section=TaggedSection((Item("a", INT, tag=0),))),
             "S has two fields named a",
         ),
-        (lambda: OptionalFields(Versions(0, 1), length_varint="signed"), "length_varint is 'signed'"),
+        (
+            lambda: OptionalFields(Versions(0, 1), length_varint="signed"),
+            "length_varint: expected 'zigzag' or 'unsigned', got 'signed'",
+        ),
     ],
 )
 def test_contradictions_are_refused(make: Any, message: str) -> None:

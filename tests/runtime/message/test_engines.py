@@ -25,7 +25,7 @@ def test_the_environment_forces_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", "python")
     assert tagwire.engine() == "python"
     monkeypatch.setenv("TAGWIRE_ENGINE", "rust")
-    with pytest.raises(tagwire.EngineError, match="TAGWIRE_ENGINE is 'rust'; 'native' or 'python' was expected"):
+    with pytest.raises(tagwire.EngineError, match="TAGWIRE_ENGINE: expected 'native' or 'python', got 'rust'"):
         tagwire.engine()
 
 

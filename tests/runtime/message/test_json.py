@@ -131,7 +131,7 @@ def test_json_refuses_what_bytes_refuse(version: int, message: PollRequest, path
 
 
 def test_styles_and_versions_that_are_not_there() -> None:
-    with pytest.raises(EncodeError, match="'java' is no style of JSON; expected 'lossless' or 'kafka'"):
+    with pytest.raises(EncodeError, match="style: expected 'lossless' or 'kafka', got 'java'"):
         MESSAGE.to_json(2, style="java")
     for call in (MESSAGE.to_json, lambda version: PollRequest.from_json({}, version)):
         with pytest.raises(UnsupportedVersionError):
@@ -167,46 +167,46 @@ def test_fields_of_other_versions_are_taken() -> None:
 
 REFUSED = [
     ({"topics": [{"name": "x"}]}, "topics[0].topic_id", "the key 'topicId' is missing"),
-    ({"topics": {}}, "topics", "a dict is no JSON array"),
-    ({"topics": "ab"}, "topics", "'ab' is no JSON array"),
-    ({"topics": [5]}, "topics[0]", "5 is no JSON object"),
-    ({"topics": [None]}, "topics[0]", "None is no JSON object"),
+    ({"topics": {}}, "topics", "expected a JSON array, got a dict"),
+    ({"topics": "ab"}, "topics", "expected a JSON array, got str 'ab'"),
+    ({"topics": [5]}, "topics[0]", "expected a JSON object, got int 5"),
+    ({"topics": [None]}, "topics[0]", "expected a JSON object, got None"),
     ({"topics": [{**TOPIC, "name": None}]}, "topics[0].name", "is null, but it is not nullable in this version"),
-    ({"topics": [{**TOPIC, "name": 5}]}, "topics[0].name", "5 is not a string"),
+    ({"topics": [{**TOPIC, "name": 5}]}, "topics[0].name", "expected a string, got int 5"),
     ({"topics": [{**TOPIC, "name": "\ud800"}]}, "topics[0].name", "the lone surrogate"),
     ({"topics": [{**TOPIC, "name": "x" * 32768}]}, "topics[0].name", "takes 32768 bytes; a string has at most 32767"),
-    ({"topics": [{**TOPIC, "partitions": [1, "2"]}]}, "topics[0].partitions[1]", "'2' is no int32"),
-    ({"topics": [{**TOPIC, "partitions": [2**31]}]}, "topics[0].partitions[0]", "an integer from -2147483648 to"),
+    ({"topics": [{**TOPIC, "partitions": [1, "2"]}]}, "topics[0].partitions[1]", "2147483647), got str '2'"),
+    ({"topics": [{**TOPIC, "partitions": [2**31]}]}, "topics[0].partitions[0]", "expected int32 (-2147483648 to"),
     ({"topics": [{**TOPIC, "naem": ""}]}, "topics[0]", "PollTopic has no field 'naem'; did you mean 'name'?"),
     ({"quotaa": 5}, "", "PollRequest has no field 'quotaa'; did you mean 'quota'?"),
     ({"zzz": 5}, "", "PollRequest has no field 'zzz'"),
-    ({"urgent": 1}, "urgent", "1 is neither true nor false"),
-    ({"urgent": "true"}, "urgent", "is neither true nor false"),
+    ({"urgent": 1}, "urgent", "expected true or false, got int 1"),
+    ({"urgent": "true"}, "urgent", "expected true or false, got str 'true'"),
     ({"urgent": None}, "urgent", "is null"),
-    ({"quota": True}, "quota", "True is no int64"),
-    ({"quota": 1.0}, "quota", "1.0 is no int64"),
-    ({"ratio": "1"}, "ratio", "'1' is no number, nor one of the texts NaN, Infinity, -Infinity"),
-    ({"ratio": True}, "ratio", "True is no number"),
-    ({"ratio": 10**400}, "ratio", "is too large for a float64"),
-    ({"ratio": "NaN:0000000000000000"}, "ratio", "is no number"),
-    ({"ratio": "NaN:7ff800000000000g"}, "ratio", "is no number"),
-    ({"payload": "a"}, "payload", "'a' is no base64 of the standard alphabet with padding"),
-    ({"payload": "YQ"}, "payload", "is no base64"),
-    ({"payload": "YQ==="}, "payload", "is no base64"),
-    ({"payload": "-_8="}, "payload", "is no base64"),
-    ({"payload": "é"}, "payload", "is no text in base64"),
-    ({"payload": 5}, "payload", "5 is no text in base64"),
-    ({"payload": [1]}, "payload", "is no text in base64"),
-    ({"topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW7"}]}, "topics[0].topic_id", "is no uuid: 22 characters"),
-    ({"topics": [{**TOPIC, "topicId": "1f728a3b-8353-44f6-825a-d1269b7bd6ec"}]}, "topics[0].topic_id", "is no uuid"),
-    ({"topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW+A"}]}, "topics[0].topic_id", "is no uuid"),
-    ({"topics": [{**TOPIC, "topicId": 5}]}, "topics[0].topic_id", "5 is no uuid"),
-    ({"_unknownTags": []}, "unknown_tags", "() is no JSON object of tags"),
-    ({"_unknownTags": {"-1": ""}}, "unknown_tags", "'-1' is no tag"),
-    ({"_unknownTags": {"2147483648": ""}}, "unknown_tags", "is no tag"),
-    ({"_unknownTags": {5: ""}}, "unknown_tags", "5 is no tag"),
-    ({"_unknownTags": {"7": "", "07": ""}}, "unknown_tags", "'07' is no tag"),
-    ({"_unknownTags": {"5": None}}, "unknown_tags", "None is no text in base64"),
+    ({"quota": True}, "quota", "expected int64 (-9223372036854775808 to 9223372036854775807), got True"),
+    ({"quota": 1.0}, "quota", "expected int64 (-9223372036854775808 to 9223372036854775807), got float 1.0"),
+    ({"ratio": "1"}, "ratio", "expected a number, or one of the strings NaN, Infinity, -Infinity, got str '1'"),
+    ({"ratio": True}, "ratio", "-Infinity, got True"),
+    ({"ratio": 10**400}, "ratio", "expected float64, which has no numbers so large"),
+    ({"ratio": "NaN:0000000000000000"}, "ratio", "expected a number"),
+    ({"ratio": "NaN:7ff800000000000g"}, "ratio", "expected a number"),
+    ({"payload": "a"}, "payload", "expected base64 in the standard alphabet with padding ("),
+    ({"payload": "YQ"}, "payload", "expected base64"),
+    ({"payload": "YQ==="}, "payload", "expected base64"),
+    ({"payload": "-_8="}, "payload", "expected base64"),
+    ({"payload": "é"}, "payload", "expected a string of base64"),
+    ({"payload": 5}, "payload", "expected a string of base64, got int 5"),
+    ({"payload": [1]}, "payload", "expected a string of base64"),
+    ({"topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW7"}]}, "topics[0].topic_id", "a UUID"),
+    ({"topics": [{**TOPIC, "topicId": "1f728a3b-8353-44f6-825a-d1269b7bd6ec"}]}, "topics[0].topic_id", "a UUID"),
+    ({"topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW+A"}]}, "topics[0].topic_id", "a UUID"),
+    ({"topics": [{**TOPIC, "topicId": 5}]}, "topics[0].topic_id", "URL-safe base64, got int 5"),
+    ({"_unknownTags": []}, "unknown_tags", "expected a JSON object of tags to base64, got ()"),
+    ({"_unknownTags": {"-1": ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647), got str '-1'"),
+    ({"_unknownTags": {"2147483648": ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647)"),
+    ({"_unknownTags": {5: ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647), got int 5"),
+    ({"_unknownTags": {"7": "", "07": ""}}, "unknown_tags", "2147483647), got str '07'"),
+    ({"_unknownTags": {"5": None}}, "unknown_tags", "expected a string of base64, got None"),
 ]  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def test_what_does_not_fit(change: dict[str, Any], path: str, message: str) -> N
 
 @pytest.mark.parametrize("obj", [None, [], "x", 5])
 def test_no_object_at_all(obj: Any) -> None:
-    with pytest.raises(EncodeError, match="is no JSON object"):
+    with pytest.raises(EncodeError, match="expected a JSON object"):
         PollResponse.from_json(obj, 0)
 
 

@@ -182,6 +182,6 @@ def test_attributes_without_a_name_are_kept() -> None:
 @pytest.mark.parametrize("name", ["v1", "v2"])
 @pytest.mark.parametrize("other", [None, 5, {"key": b"k"}, (0, 5, b"k", b"v")])
 def test_what_is_no_record(name: str, other: Any) -> None:
-    with pytest.raises(EncodeError, match="is no Record") as caught:
+    with pytest.raises(EncodeError, match="expected a Record") as caught:
         build([PLAIN, other], name)
     assert caught.value.path == "records[1]"

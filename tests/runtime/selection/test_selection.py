@@ -64,22 +64,22 @@ def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
 
 
 PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
-    ((), "a path or several were expected"),
+    ((), "give one path or more"),
     (("brokers[].hots",), "brokers[].hots: found MetadataResponseBroker without a field 'hots'; did you mean 'host'?"),
     (("broker",), "found MetadataResponse without a field 'broker'; did you mean 'brokers'?"),
     (("brokers.host",), "brokers is an array; write brokers[] for its elements"),
-    (("cluster_id[]",), "cluster_id is no array; write cluster_id without []"),
+    (("cluster_id[]",), "cluster_id is not an array; write cluster_id without []"),
     (("cluster_id.x",), "found a value without fields"),
     (("topics[].partitions[].replica_nodes[].x",), "found a value without fields"),
-    (("",), "'' is no path"),
-    (("brokers[",), "'brokers[' is no path"),
-    (("brokers[0].host",), "'brokers[0].host' is no path"),
-    (("brokers..host",), "'brokers..host' is no path"),
+    (("",), "leader_id, got ''"),
+    (("brokers[",), "leader_id, got 'brokers['"),
+    (("brokers[0].host",), "leader_id, got 'brokers[0].host'"),
+    (("brokers..host",), "leader_id, got 'brokers..host'"),
     (("brokers", "brokers[].host"), "brokers[].host and brokers overlap"),
     (("brokers[].host", "brokers"), "brokers and brokers[].host overlap"),
     (("brokers[].host", "brokers[]"), "brokers[] and brokers[].host overlap"),
     (("controller_id", "controller_id"), "controller_id and controller_id overlap"),
-    ((5,), "5 is no path"),
+    ((5,), "expected a path such as topics[].partitions[].leader_id, got 5"),
 )
 
 
@@ -224,9 +224,19 @@ def test_an_array_that_a_version_lacks_has_no_rows() -> None:
 
 REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
     (("brokers[].host", "brokers[].port"), lambda host, port: (None, port), "brokers[0].host", "is None"),
-    (("brokers[].host", "brokers[].port"), lambda host, port: (host, port * 10**6), "brokers[0].port", "is no int32"),
-    (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "the function returned a str"),
-    (("brokers[].host", "brokers[].port"), lambda host, port: (host,), "brokers[]", "returned 1 values; a tuple of 2"),
+    (
+        ("brokers[].host", "brokers[].port"),
+        lambda host, port: (host, port * 10**6),
+        "brokers[0].port",
+        "expected int32",
+    ),
+    (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "from the function, got a str"),
+    (
+        ("brokers[].host", "brokers[].port"),
+        lambda host, port: (host,),
+        "brokers[]",
+        "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values",
+    ),
     (("controller_id",), lambda one: DROP, "", "no row can be dropped"),
     (
         ("topics[].name", "topics[].partitions[].leader_id"),

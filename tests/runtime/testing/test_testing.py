@@ -33,9 +33,9 @@ def test_the_right_bytes_pass(expected: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("expected", "said"),
     [
-        (GOLDEN.replace("00000003", "00000007"), "byte 5 is 03, where 07 was expected"),
-        (GOLDEN + "00", "10 bytes, where 11 were expected"),
-        ("", "10 bytes, where 0 were expected"),
+        (GOLDEN.replace("00000003", "00000007"), "byte 5: expected 07, got 03"),
+        (GOLDEN + "00", "expected 11 bytes, got 10"),
+        ("", "expected 0 bytes, got 10"),
     ],
 )
 def test_wrong_bytes_are_shown_beside_the_right_ones(expected: str, said: str) -> None:

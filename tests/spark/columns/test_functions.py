@@ -221,9 +221,9 @@ def test_records_of_a_metadata_log(spark: "SparkSession") -> None:
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize(("columns", "text"), [
-    ((["x"],), "data is of the Arrow type 'string'; binary was expected"),
-    (([b"x"], ["x"]), "key is of the Arrow type 'string'; binary was expected"),
-    (([1],), "data is of the Arrow type 'int64'; binary was expected"),
+    ((["x"],), "data: expected binary, got the Arrow type 'string'"),
+    (([b"x"], ["x"]), "key: expected binary, got the Arrow type 'string'"),
+    (([1],), "data: expected binary, got the Arrow type 'int64'"),
 ])  # fmt: skip
 def test_records_that_are_no_bytes(mode: str, columns: tuple[list[Any], ...], text: str) -> None:
     reading = record_reading("group", {"mode": mode})
@@ -270,13 +270,13 @@ def test_what_is_refused_at_once(spark: "SparkSession", call: Any, condition: st
     (("HeartbeatRequest", 1 << 70), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 1180591620717411303424;"),
     (("HeartbeatRequest", -1), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version -1; supported versions are 0-4"),
     (("HeartbeatRequest", None, {"versions": "9-12"}), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 9-12;"),
-    (("HeartbeatRequest", 4.0), None, "INVALID_TAGWIRE_OPTION", "version is 4.0; a whole number was expected"),
-    (("HeartbeatRequest", "4"), None, "INVALID_TAGWIRE_OPTION", "version is '4'; a whole number was expected"),
+    (("HeartbeatRequest", 4.0), None, "INVALID_TAGWIRE_OPTION", "version: expected a whole number, got 4.0"),
+    (("HeartbeatRequest", "4"), None, "INVALID_TAGWIRE_OPTION", "version: expected a whole number, got '4'"),
     ((None, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is None; the name of a message or its class"),
     ((dict, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is <class 'dict'>; the name of a message or its class"),
-    (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields is 5; a list of paths was expected"),
+    (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, got 5"),
     (("HeartbeatRequest", 4), ["group_id", 5], "INVALID_TAGWIRE_OPTION", "fields is ['group_id', 5]; a list of paths"),
-    (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options is 5; names with their values were expected"),
+    (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options: expected names with their values, got 5"),
     (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "There is no option 5 here, but mode"),
 ])  # fmt: skip
 def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, text: str) -> None:

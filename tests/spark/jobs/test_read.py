@@ -84,8 +84,8 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     ({"options": {"nonsense": "x"}}, "nonsense"),
     ({"schema": "offset int"}, "Column offset is bigint, not int"),
     ({"schema": StructType().add("colour", LongType())}, "kafka_log has no column colour"),
-    ({"schema": "bigint"}, "schema is 'bigint'; columns with their types were expected"),
-    ({"tasks": 0}, "tasks is 0; 1 or more was expected"),
+    ({"schema": "bigint"}, "schema: expected columns with their types, got 'bigint'"),
+    ({"tasks": 0}, "tasks: expected 1 or more, got 0"),
 ])  # fmt: skip
 def test_arguments_that_are_refused(spark: "SparkSession", tmp_path: Path, arguments: Any, text: str) -> None:
     with pytest.raises(PipelineError, match=text):

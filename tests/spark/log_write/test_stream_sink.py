@@ -216,7 +216,7 @@ def test_streams_that_are_refused_before_they_begin(tmp_path: Path, options: dic
     ("options", "text"),
     [
         ({"batchId": "-1"}, "batchId is -1"),
-        ({"batchId": "x"}, "an integer was expected"),
+        ({"batchId": "x"}, "expected an integer"),
         ({"queryId": "q"}, "queryId is given without batchId"),
         ({"batchId": "3"}, "no query is known whose batch that is; set option queryId"),
     ],

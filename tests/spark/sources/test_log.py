@@ -340,14 +340,14 @@ def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isola
         ({"recordFormat": "v9"}, "recordFormat"),
         ({"assign": "[1]"}, "assign"),
         ({"assign": "{"}, "not valid JSON"),
-        ({"assign": '{"t": "10"}'}, '{"topic": [0, 1]} was expected'),
-        ({"assign": '{"t": ["1"]}'}, '{"topic": [0, 1]} was expected'),
-        ({"assign": '{"t": [0.5]}'}, '{"topic": [0, 1]} was expected'),
-        ({"assign": '{"t": [true]}'}, '{"topic": [0, 1]} was expected'),
-        ({"assign": '{"t": {"0": 1}}'}, '{"topic": [0, 1]} was expected'),
+        ({"assign": '{"t": "10"}'}, 'expected {"topic": [0, 1]}'),
+        ({"assign": '{"t": ["1"]}'}, 'expected {"topic": [0, 1]}'),
+        ({"assign": '{"t": [0.5]}'}, 'expected {"topic": [0, 1]}'),
+        ({"assign": '{"t": [true]}'}, 'expected {"topic": [0, 1]}'),
+        ({"assign": '{"t": {"0": 1}}'}, 'expected {"topic": [0, 1]}'),
         ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
         ({"startingOffsets": "newest"}, "startingOffsets"),
-        ({"startingOffsets": '{"t": {"0": 2.9}}'}, '{"topic": {"0": 23}} was expected'),
+        ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected {"topic": {"0": 23}}'),
         ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'}, "9223372036854775808; an offset or -1"),
         ({"recordsFromTimestamp": "noon"}, "an integer"),
         (
@@ -399,7 +399,7 @@ def test_sizes_in_units(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
 def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes.*a number of bytes was expected"):
+    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes.*expected a number of bytes"):
         log_query({"path": "x", "maxSplitBytes": text})
 
 

@@ -98,7 +98,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
         (["MetadataReqest"], "there is no message 'MetadataReqest'; did you mean 'MetadataRequest'"),
         (["MetadataRequest", "--versions", "99"], "there is nothing to write"),
         (["MetadataRequest", "--dictionary", "."], "File '.' is a directory"),
-        (["MetadataRequest", "--versions", "x"], "'x' is no version range"),
+        (["MetadataRequest", "--versions", "x"], "numbers from 0 to 32767), got 'x'"),
         (["--package", "tagwire_records"], "there is nothing to write"),
         (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
     ],

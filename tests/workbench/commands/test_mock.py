@@ -133,7 +133,7 @@ def test_it_stops_in_time(script: Path) -> None:
 @pytest.mark.parametrize("seconds", ["nan", "inf", "1e7", "-1", "soon"])
 def test_a_time_that_is_none(seconds: str, script: Path) -> None:
     code, out, err = run(script, "--time", seconds)
-    assert (code, out) == (2, "") and f"{seconds} is no number of seconds from 0 to 1000000" in err
+    assert (code, out) == (2, "") and f"expected a number of seconds from 0 to 1000000, got {seconds}" in err
 
 
 def test_only_checked(script: Path) -> None:

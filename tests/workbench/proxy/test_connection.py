@@ -213,7 +213,7 @@ def test_what_is_noted() -> None:
     it.from_server(response(BROKERS, 12, 5) * 2)
     assert list(it.connection.receive_from_server(b"")) == []
     assert it.proxy.problems == [
-        "connection 1, from the client: byte 0: 3 bytes are no request",
+        "connection 1, from the client: byte 0: 3 bytes are not a request",
         "connection 1, from the client: the stream ends with 7 bytes of a frame",
     ]
 

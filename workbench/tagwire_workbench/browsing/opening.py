@@ -55,7 +55,7 @@ def open_listing(path: Path, how: How) -> Listing:
         file = LineFile(open_growing(path), follows=how.follows)
     else:
         raise InputError(
-            f"{path}: begins with {head[:8].hex(' ')}, which is no capture (JSON lines, pcap) and no log segment; "
+            f"{path}: begins with {head[:8].hex(' ')}, neither a capture (JSON lines, pcap) nor a log segment; "
             "for a stream of frames after their sizes, give --frames request or response"
         )
     return FrameListing(file, table, how.asked)

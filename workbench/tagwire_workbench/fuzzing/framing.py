@@ -67,7 +67,7 @@ class Framing:
         prefix: str | None = None,
     ) -> None:
         if prefix not in (None, "size", "key"):
-            raise FramingError(f"the prefix {prefix!r} is none; size, key or None was expected")
+            raise FramingError(f"prefix: expected size, key or None, got {prefix!r}")
         self.registry = registry
         self.message = message
         self.version = version

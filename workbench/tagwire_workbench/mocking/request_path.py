@@ -42,7 +42,7 @@ class RequestPath:
         """Add the steps of a part; gives the struct that it leads to."""
         found = _STEP.fullmatch(part)
         if found is None:
-            raise PathError(f"{self.text!r} is no path such as topics[0].name")
+            raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")
         if cls is None:
             raise PathError(f"{self.text}: {self.steps[-1]} has no fields")
         rows = {row.name: row for row in cls.FIELDS}
@@ -52,7 +52,7 @@ class RequestPath:
         row = rows[name]
         depth = row.type.count("[]")
         if len(indexes) > depth:
-            raise PathError(f"{self.text}: {name} is no array")
+            raise PathError(f"{self.text}: {name} is not an array")
         self.steps += [name, *(int(index) if index else None for index in indexes)]
         return row.struct if len(indexes) == depth else None
 

@@ -58,10 +58,10 @@ def _add(tree: Tree, error: Any) -> None:
         case "type":
             kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
             expected = " or ".join(_KINDS[kind] for kind in kinds)
-            tree.add_fault(steps, f"{found(error.instance)} was found, {expected} was expected")
+            tree.add_fault(steps, f"expected {expected}, got {found(error.instance)}")
         case "minimum":
-            tree.add_fault(steps, f"{found(error.instance)} was found, {error.validator_value} or more was expected")
+            tree.add_fault(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
-            tree.add_fault(steps, "the list is empty, an answer was expected")
+            tree.add_fault(steps, "expected an answer, got an empty list")
         case _:  # the pattern of tags
-            tree.add_fault(steps, f"{found(error.instance)} is no number of a tag")
+            tree.add_fault(steps, f"expected the number of a tag, got {found(error.instance)}")

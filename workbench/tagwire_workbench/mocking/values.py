@@ -95,7 +95,9 @@ def as_bytes(value: Any) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
-        raise ValueFault(f"{shown(value)} is no base64; write {{$text: ...}} or {{$hex: ...}} for bytes") from None
+        raise ValueFault(
+            f"expected base64, got {shown(value)}; write {{$text: ...}} or {{$hex: ...}} for bytes"
+        ) from None
 
 
 def _base64(data: bytes) -> str:
@@ -108,7 +110,7 @@ def _base64(data: bytes) -> str:
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
-        raise ValueFault(f"{shown(part)} was found, host or port was expected")
+        raise ValueFault(f"expected host or port, got {shown(part)}")
     return Later(lambda scene: getattr(scene.request.address, part))
 
 
@@ -132,7 +134,7 @@ def _hex(value: dict[str, Any], setting: Setting) -> str:
     try:
         return _base64(bytes.fromhex(value["$hex"]))
     except ValueError:
-        raise ValueFault(f"{shown(value['$hex'])} is no hex") from None
+        raise ValueFault(f"expected hex, got {shown(value['$hex'])}") from None
 
 
 def _records(value: dict[str, Any], setting: Setting) -> str:
@@ -143,7 +145,7 @@ def _records(value: dict[str, Any], setting: Setting) -> str:
     settings = {key: value[key] for key in ("format", "compression") if key in value}
     for key, each in settings.items():
         if not isinstance(each, str):
-            raise ValueFault(f"{key}: {found(each)} was found, a text was expected")
+            raise ValueFault(f"{key}: expected a string, got {found(each)}")
     return _base64(build(records, **settings).encode())
 
 
@@ -151,13 +153,13 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
     from tagwire.records import Record
 
     if not isinstance(value, dict):
-        raise ValueFault(f"{found(value)} was found, a record such as {{key: k, value: v}} was expected")
+        raise ValueFault(f"expected a record such as {{key: k, value: v}}, got {found(value)}")
     unknown = [key for key in value if key not in _RECORD_KEYS]
     if unknown:
         raise ValueFault(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
     headers = value.get("headers") or {}
     if not isinstance(headers, dict):
-        raise ValueFault(f"{found(headers)} was found, headers such as {{name: value}} were expected")
+        raise ValueFault(f"expected headers such as {{name: value}}, got {found(headers)}")
     return Record(
         _integer(value, "offset", offset),
         _integer(value, "timestamp", 0),
@@ -170,7 +172,7 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
 def _integer(value: dict[str, Any], key: str, default: int) -> int:
     made = value.get(key, default)
     if not isinstance(made, int) or isinstance(made, bool):
-        raise ValueFault(f"{key}: {found(made)} was found, an integer was expected")
+        raise ValueFault(f"{key}: expected an integer, got {found(made)}")
     return made
 
 
@@ -182,7 +184,7 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
         return value.encode()
     form = _form_of(value)
     if form not in _BYTES:
-        raise ValueFault(f"{found(value)} was found, a text, $text or $hex was expected{_QUOTE}")
+        raise ValueFault(f"expected a string, $text or $hex, got {found(value)}{_QUOTE}")
     return as_bytes(_read_form(form, value, setting))
 
 
@@ -192,7 +194,7 @@ class Form(NamedTuple):
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
     """The kind of what stands under its key."""
-    expected: str = f"a text was expected{_QUOTE}"
+    expected: str = "a string"
     beside: tuple[str, ...] = ()
     """The keys that may stand beside its own."""
 
@@ -202,7 +204,7 @@ FORMS: Final = {
     "$peer": Form(_peer),
     "$request": Form(_request),
     "$kept": Form(_kept),
-    "$records": Form(_records, list, "a list of records was expected", ("format", "compression", "base_offset")),
+    "$records": Form(_records, list, "a list of records", ("format", "compression", "base_offset")),
     **_BYTES,
 }
 
@@ -223,5 +225,7 @@ def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
     if others:
         raise ValueFault(f"{others[0]!r} can't stand beside {form}")
     if not isinstance(value[form], row.kind):
-        raise ValueFault(f"{found(value[form])} was found, {row.expected}")
+        raise ValueFault(
+            f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE if row.kind is str else ''}"
+        )
     return row.read(value, setting)

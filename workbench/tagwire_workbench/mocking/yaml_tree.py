@@ -185,7 +185,7 @@ class _Maker:
         for key, value in node.value:
             name = _text(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
-                self.tree.faults.append((_place(key), f"the key {shown(key.value)} is no text"))
+                self.tree.faults.append((_place(key), f"expected a string as key, got {shown(key.value)}"))
                 continue
             inner = (*steps, name)
             if name in made:
@@ -202,7 +202,7 @@ class _Maker:
         if name == "str":
             text = _text(node.value)
             if text is None:
-                self.tree.add_fault(steps, f"{shown(node.value)} is no text: it has half of a surrogate pair")
+                self.tree.add_fault(steps, f"{shown(node.value)} has half of a surrogate pair")
             return text
         kind = _SCALARS.get(name)
         if kind is None:
@@ -210,7 +210,7 @@ class _Maker:
         elif len(node.value) > _LONGEST:
             self.tree.add_fault(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
         elif not re.fullmatch(kind.pattern, node.value):
-            self.tree.add_fault(steps, f"{shown(node.value)} is no {kind.name}")
+            self.tree.add_fault(steps, f"expected {kind.name}, got {shown(node.value)}")
         else:
             return kind.make(node.value)
         return None

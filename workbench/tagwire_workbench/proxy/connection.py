@@ -65,7 +65,7 @@ class ProxyConnection:
         """Note and record a request."""
         proxy = self._proxy
         if len(frame) < HEAD // 2:
-            self._note("from the client", f"byte {offset}: {len(frame)} bytes are no request")
+            self._note("from the client", f"byte {offset}: {len(frame)} bytes are not a request")
             return frame
         api_key, version = (int.from_bytes(frame[at : at + 2], "big", signed=True) for at in (0, 2))
         correlation_id = None

@@ -155,7 +155,7 @@ class _Connection:
         except OSError as error:
             self._fail(f"the connection was lost: {error}")
         except TagwireError as error:
-            self._fail(f"the server sent what is no frame: {error}")
+            self._fail(f"the server sent bytes that are not a frame: {error}")
 
     def _take(self, frame: bytes) -> None:
         number = None if None in self._awaited else int.from_bytes(frame[:4], "big", signed=True)

@@ -72,7 +72,7 @@ cdef tuple take(object value, str what):
     if hasattr(value, "__arrow_c_stream__"):
         return take_stream(value), True
     raise ColumnError(
-        f"{what} is a {type(value).__name__}, which is no Arrow array: it has neither __arrow_c_array__ nor __arrow_c_stream__"
+        f"{what} is a {type(value).__name__}, not an Arrow array: it has neither __arrow_c_array__ nor __arrow_c_stream__"
     )
 
 
@@ -178,7 +178,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_NULL or not fits(s, format, wanted):
         if what == "data":
             raise no_bytes(type_name(format))
-        raise ColumnError(f"{what} is of the Arrow type {type_name(format)!r}; {fitting(wanted)} was expected")
+        raise ColumnError(f"{what}: expected {fitting(wanted)}, got the Arrow type {type_name(format)!r}")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
         raise ColumnError(f"{what}: {array.n_buffers} buffers in an array of the type {format!r}, which has {needed}")

@@ -54,7 +54,7 @@ class PeerConnection:
                 if self.is_closed:
                     break
         except TagwireError as error:  # a size that is none
-            actions += self._fail(Problem(f"these are no frames: {error}", self.number, cause=error))
+            actions += self._fail(Problem(f"the bytes are not frames: {error}", self.number, cause=error))
         return actions
 
     def _ended(self) -> list[Action]:

@@ -83,7 +83,7 @@ class MockPeer:
             text = "has no stable version; name some" if versions is None else f"has none of the versions {versions}"
             raise PeerError(f"{cls.NAME} {text}; known are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
-            raise PeerError(f"on({cls.NAME}): times: {shown(times)} was found, an integer from 1 on was expected")
+            raise PeerError(f"on({cls.NAME}): times: expected an integer from 1 on, got {shown(times)}")
         return Rule(
             cls,
             response,
@@ -121,7 +121,7 @@ class MockPeer:
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
         if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:
-            raise PeerError(f"{getattr(cls, 'NAME', cls)!r} is no request; its class, name or API key was expected")
+            raise PeerError(f"expected a request by its class, name or API key, got {getattr(cls, 'NAME', cls)!r}")
         return cls, self.registry.response(cls.API_KEY)
 
     def reply_to(self, request: Received) -> Reply:

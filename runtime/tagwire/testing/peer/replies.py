@@ -72,7 +72,7 @@ class Reply:
         for name, (is_fit, expected) in _FAULTS.items():
             value = getattr(self, name)
             if not is_fit(value):
-                raise PeerError(f"{name}: {shown(value)} was found, {expected} was expected")
+                raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
         object.__setattr__(self, "split_at", _ascending(self.split_at))  # a range stays one: it may be long
 
     @property
@@ -139,7 +139,7 @@ def as_reply(answer: object) -> Reply:
     if answer is None or (isinstance(answer, Message) and answer.KIND == "response"):
         return Reply(answer)
     found = f"a {answer.KIND}, {answer.NAME}" if isinstance(answer, Message) else shown(answer)
-    raise PeerError(f"{found} is no answer; a response, a Reply or None was expected")
+    raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
 def frame_of(reply: Reply, request: Received, registry: Registry) -> bytes:

@@ -99,7 +99,7 @@ class Rule:
         message = as_reply(answer).message
         if message is not None and type(message) is not self.response:
             raise PeerError(
-                f"{self}: {type(message).__name__} does not answer it; a {self.response.__name__} was expected"
+                f"{self}: expected a {self.response.__name__} as the answer, got a {type(message).__name__}"
             )
 
     def __repr__(self) -> str:

@@ -218,10 +218,13 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (kafka.MetadataResponse(), "on(HeartbeatRequest): MetadataResponse does not answer it; a HeartbeatResponse"),
-        (BEAT, "a request, HeartbeatRequest is no answer"),
-        (kafka.HeartbeatResponse, "is no answer; a response, a Reply or None was expected"),
-        ("text", "'text' is no answer"),
+        (
+            kafka.MetadataResponse(),
+            "on(HeartbeatRequest): expected a HeartbeatResponse as the answer, got a MetadataResponse",
+        ),
+        (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
+        (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
+        ("text", "expected a response, a Reply or None, got 'text'"),
         ([], "the sequence of answers is empty"),
     ],
 )
@@ -234,7 +237,7 @@ def test_what_is_no_answer_is_refused_at_once(peer: MockPeer, made: Any, said: s
 def test_what_is_no_answer_of_a_function_is_a_problem(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(lambda _: kafka.MetadataResponse())
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
-    assert "MetadataResponse does not answer it" in peer.problems[0].text
+    assert "expected a HeartbeatResponse as the answer, got a MetadataResponse" in peer.problems[0].text
 
 
 def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
@@ -245,26 +248,26 @@ def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        ({"delay": "1"}, "delay: '1' was found, a number of seconds from 0 to 86400 was expected"),
-        ({"delay": 10**400}, "delay: an int of 1329 bits was found, a number of seconds"),
-        ({"delay": float("inf")}, "delay: inf was found"),
-        ({"delay": float("nan")}, "delay: nan was found"),
-        ({"delay": True}, "delay: True was found"),
-        ({"raw": "abc"}, "raw: 'abc' was found, bytes or None was expected"),
-        ({"behind": -1}, "behind: -1 was found, an integer from 0 on was expected"),
-        ({"behind": "x"}, "behind: 'x' was found"),
-        ({"cut_at": -1}, "cut_at: -1 was found, an integer from 0 on"),
-        ({"cut_at": 3.0}, "cut_at: 3.0 was found"),
-        ({"version": 1.0}, "version: 1.0 was found, a version from 0 to 32767 was expected"),
-        ({"version": 32768}, "version: 32768 was found"),
-        ({"split_at": 4}, "split_at: 4 was found, a list or range of offsets from 0 on was expected"),
-        ({"split_at": [1, -1]}, "split_at: a list of 2 was found"),
-        ({"split_at": range(9, -9, -1)}, "split_at: a range was found"),
-        ({"close": 1}, "close: 1 was found, True or False was expected"),
-        ({"header": ["x"]}, "header: a list of 1 was found, a mapping of names"),
-        ({"fields": {1: 2}}, "fields: a dict was found, a mapping of paths"),
-        ({"unknown_tags": {5: "x"}}, "unknown_tags: a dict was found, a mapping of tags from 0"),
-        ({"unknown_tags": {-5: b"x"}}, "unknown_tags: a dict was found"),
+        ({"delay": "1"}, "delay: expected a number of seconds from 0 to 86400, got '1'"),
+        ({"delay": 10**400}, "delay: expected a number of seconds from 0 to 86400, got an int of 1329 bits"),
+        ({"delay": float("inf")}, "delay: expected a number of seconds"),
+        ({"delay": float("nan")}, "delay: expected a number of seconds"),
+        ({"delay": True}, "delay: expected a number of seconds"),
+        ({"raw": "abc"}, "raw: expected bytes or None, got 'abc'"),
+        ({"behind": -1}, "behind: expected an integer from 0 on, got -1"),
+        ({"behind": "x"}, "behind: expected "),
+        ({"cut_at": -1}, "cut_at: expected an integer from 0 on"),
+        ({"cut_at": 3.0}, "cut_at: expected an integer from 0 on"),
+        ({"version": 1.0}, "version: expected a version from 0 to 32767, got 1.0"),
+        ({"version": 32768}, "version: expected "),
+        ({"split_at": 4}, "split_at: expected a list or range of offsets from 0 on, got 4"),
+        ({"split_at": [1, -1]}, "split_at: expected "),
+        ({"split_at": range(9, -9, -1)}, "split_at: expected "),
+        ({"close": 1}, "close: expected True or False, got 1"),
+        ({"header": ["x"]}, "header: expected a mapping of names"),
+        ({"fields": {1: 2}}, "fields: expected a mapping of paths"),
+        ({"unknown_tags": {5: "x"}}, "unknown_tags: expected a mapping of tags from 0"),
+        ({"unknown_tags": {-5: b"x"}}, "unknown_tags: expected a mapping"),
     ],
 )
 def test_faults_have_kinds_and_bounds(peer: MockPeer, fault: dict[str, Any], expected: str) -> None:
@@ -288,8 +291,8 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
     [
         ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; known are 0-4"),
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
-        ({"times": 0}, "on(HeartbeatRequest): times: 0 was found, an integer from 1 on was expected"),
-        ({"times": "1"}, "times: '1' was found"),
+        ({"times": 0}, "on(HeartbeatRequest): times: expected an integer from 1 on, got 0"),
+        ({"times": "1"}, "times: expected an integer from 1 on, got '1'"),
     ],
 )
 def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any], said: str) -> None:
@@ -323,7 +326,7 @@ def test_errors_of_callbacks_are_problems(peer: MockPeer) -> None:
 
 
 def test_rules_are_for_requests(peer: MockPeer) -> None:
-    with pytest.raises(PeerError, match="'HeartbeatResponse' is no request"):
+    with pytest.raises(PeerError, match="expected a request by its class, name or API key, got 'HeartbeatResponse'"):
         peer.on(kafka.HeartbeatResponse)
     with pytest.raises(UnknownMessageError):
         peer.on("Heartbeet")
@@ -332,7 +335,7 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", "these are no frames"),
+        (b"GET / HTTP/1.1\r\n\r\n", "the bytes are not frames"),
         (b"\xff\xff\xff\xff", "found size -1"),
         (bytes.fromhex("00000004 7fff0000"), "the request at byte 0 can't be read"),
         (bytes.fromhex("00000002 0003"), "the request at byte 0 can't be read"),

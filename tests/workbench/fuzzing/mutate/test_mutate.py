@@ -191,7 +191,7 @@ def test_changes_are_told() -> None:
         ({}, "do not say which message they are"),
         ({"message": kafka.HeartbeatRequest}, "do not say which version of HeartbeatRequest they are"),
         ({"prefix": "key"}, "does not say the message; give a kind"),
-        ({"prefix": "both"}, "the prefix 'both' is none"),
+        ({"prefix": "both"}, "prefix: expected size, key or None, got 'both'"),
         ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
     ],

@@ -142,7 +142,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
         text = f"{target!r} can't be imported: {type(error).__name__}: {error}"
         raise click.BadParameter(text, param_hint=_TARGET) from None
     if not callable(function):
-        raise click.BadParameter(f"{target!r} is no function", param_hint=_TARGET)
+        raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is ours
