@@ -224,7 +224,7 @@ def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     if cuts is not None:
-        server._server.app = _Cut(server._server.app, cuts)  # type: ignore[union-attr]
+        server._server.app = _Cut(server._server.app, cuts)
     try:
         _, port = server.get_host_and_port()
         urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # of earlier servers

@@ -182,7 +182,6 @@ def _of_row(row: int, error: PipelineError) -> PipelineError:
     return PipelineError(error.condition, f"row {row}: {error.text}")
 
 
-def _of_type(condition: str, name: str, column: pa.Array, expected: str, call: str = "") -> PipelineError:
-    return PipelineError(
-        condition, f"{call and call + ': '}{name}: expected {expected}, got the Arrow type '{column.type}'."
-    )
+def _of_type(condition: str, name: str, column: pa.Array, expected: str, call: Call | None = None) -> PipelineError:
+    where = name if call is None else f"{name} of {call}"
+    return PipelineError(condition, f"{where}: expected {expected}, got the Arrow type '{column.type}'.")

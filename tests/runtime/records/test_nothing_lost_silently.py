@@ -50,8 +50,8 @@ def test_a_conversion_without_losses_can_be_undone(source: str, target: str) -> 
         there, lost = convert(batch, target)
         if lost:
             continue
-        again, *more = read_batches(there.encode(), target, only=True)
-        if more:
+        again, *others = read_batches(there.encode(), target, only=True)
+        if others:
             continue
         back, lost = convert(again, source)
         assert lost or back.encode() == batch.encode(), (batch.encode().hex(), there.encode().hex())

@@ -157,9 +157,9 @@ def test_a_whole_dataframe_without_rows(spark: "SparkSession") -> None:
 
 @pytest.mark.parametrize("version", [True, 8.0, None, b"8"], ids=repr)
 def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
-    with pytest.raises(PipelineError, match=r"version is .*expected"):
+    with pytest.raises(PipelineError, match="version: expected a number"):
         decode_messages(commits, "OffsetCommitRequest", version, data="data")
-    with pytest.raises(PipelineError, match=r"version is .*expected"):
+    with pytest.raises(PipelineError, match="version: expected a number"):
         from_message("data", "OffsetCommitRequest", version)
 
 
@@ -270,13 +270,13 @@ def test_what_is_refused_at_once(spark: "SparkSession", call: Any, condition: st
     (("HeartbeatRequest", 1 << 70), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 1180591620717411303424;"),
     (("HeartbeatRequest", -1), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version -1; supported versions are 0-4"),
     (("HeartbeatRequest", None, {"versions": "9-12"}), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 9-12;"),
-    (("HeartbeatRequest", 4.0), None, "INVALID_TAGWIRE_OPTION", "version: expected a whole number, got 4.0"),
-    (("HeartbeatRequest", "4"), None, "INVALID_TAGWIRE_OPTION", "version: expected a whole number, got '4'"),
-    ((None, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is None; the name of a message or its class"),
-    ((dict, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is <class 'dict'>; the name of a message or its class"),
-    (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, got 5"),
-    (("HeartbeatRequest", 4), ["group_id", 5], "INVALID_TAGWIRE_OPTION", "fields is ['group_id', 5]; a list of paths"),
-    (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options: expected names with their values, got 5"),
+    (("HeartbeatRequest", 4.0), None, "INVALID_TAGWIRE_OPTION", "of them, got 4.0"),
+    (("HeartbeatRequest", "4"), None, "INVALID_TAGWIRE_OPTION", "of them, got '4'"),
+    ((None, 4), None, "INVALID_TAGWIRE_OPTION", "messageName: expected the name of a message or its class, got None"),
+    ((dict, 4), None, "INVALID_TAGWIRE_OPTION", "messageName: expected the name of a message or its"),
+    (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, such as"),
+    (("HeartbeatRequest", 4), ["group_id", 5], "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, such as"),
+    (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options: expected names with their values, such as"),
     (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "There is no option 5 here, but mode"),
 ])  # fmt: skip
 def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, text: str) -> None:

@@ -215,7 +215,7 @@ def test_streams_that_are_refused_before_they_begin(tmp_path: Path, options: dic
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"batchId": "-1"}, "batchId is -1"),
+        ({"batchId": "-1"}, "batchId: expected the number of a micro-batch"),
         ({"batchId": "x"}, "expected an integer"),
         ({"queryId": "q"}, "queryId is given without batchId"),
         ({"batchId": "3"}, "no query is known whose batch that is; set option queryId"),
