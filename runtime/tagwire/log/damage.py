@@ -24,7 +24,6 @@ from typing import Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.layout import Array
 from tagwire.log.errors import LogError
-from tagwire.log.file_bytes import window_of
 from tagwire.log.placed_batch import PlacedBatch, Skip
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
@@ -33,6 +32,9 @@ from tagwire.records.head_positions import LONGEST
 __all__ = ["Damage", "Found", "pieces", "without_damage"]
 
 NO_OFFSET: Final = -1
+_FIRST_WINDOW: Final = 1 << 12
+_LARGEST_WINDOW: Final = 1 << 19
+"""Bytes that are searched at once: few at first, because the next batch is often near."""
 
 
 class Found(NamedTuple):
@@ -108,27 +110,23 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
     """The positions where a batch might begin, from this one on."""
-    data, pattern = scan.data, scan.formats.pattern
-    window, start = b"", position
+    data, pattern, size = scan.data, scan.formats.pattern, _FIRST_WINDOW
+    while pattern is not None and position < len(data):
+        window = data[position : position + size]
+        stop = len(window) if position + len(window) >= len(data) else len(window) - LONGEST + 1
+        for match in pattern.finditer(window):
+            at = match.start()
+            if at >= stop:
+                break
+            if scan.may_begin(position + at, window[at : at + LONGEST]):  # most positions fail here, unread
+                yield position + at
+        position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
-        if pattern is not None:
-            if position + LONGEST > start + len(window) < len(data):
-                window, start = window_of(data, position, LONGEST), position
-            end = start + len(window)
-            match = pattern.search(window, position - start)
-            if match is None:
-                if end == len(data):
-                    return
-                position = end - LONGEST + 1
-                continue
-            position = start + match.start()
-            head = window[match.start() : match.start() + LONGEST]
-        else:
-            head = data[position : position + LONGEST]
+        head = data[position : position + LONGEST]
         if not head.strip(b"\0"):  # no head of a batch: its length is among them
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
-        if scan.may_begin(position, head):  # most positions fail here, unread
+        if scan.may_begin(position, head):
             yield position
         position += 1
 

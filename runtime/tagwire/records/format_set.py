@@ -142,17 +142,21 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """What a batch with an offset below 2^56 begins with; None where that can't be said."""
+        """Matches where a batch with an offset below 2^56 may begin: a length that is not too small, and a magic byte.
+
+        None if the position of the length varies.
+        """
         ways = []
         for each in self.formats:
             positions, magic = each.head_positions, re.escape(bytes((each.magic & 0xFF,)))
             if positions.offset_at != 0 or positions.length_at != 8 or not _is_findable(each):
                 return None
             if positions.length_is_varint is None and positions.magic_at is not None:
-                ways.append(rb"[\0-\x7f][\s\S]{%d}%b" % (positions.magic_at - 9, magic))
+                too_small = re.escape(bytes((min(positions.least, 256) - 1,)))
+                ways.append(rb"(?!\0{3}[\0-%b])[\0-\x7f][\s\S]{%d}%b" % (too_small, positions.magic_at - 9, magic))
             else:
                 gap = positions.magic_behind or 0
-                ways.append(rb"[\s\S]{%d,%d}%b" % (gap + 1, gap + 5, magic))
+                ways.append(rb"(?!\0)[\x80-\xff]{0,4}[\0-\x7f][\s\S]{%d}%b" % (gap, magic))
         return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
 
     def __eq__(self, other: object) -> bool:

@@ -4,6 +4,7 @@ CRC-32C in pure Python is a thousand times slower than the library, and every ba
 has one. So there is no fallback, but an error that says what to install.
 """
 
+from functools import cache
 from typing import Any, Final
 
 from tagwire.extras import required
@@ -20,8 +21,13 @@ def checksum(algorithm: str, data: Any) -> int:
         from zlib import crc32
 
         return crc32(data)
-    value: int = required("google_crc32c", "records").value(bytes(data))
+    value: int = _crc32c().value(bytes(data))
     return value
+
+
+@cache
+def _crc32c() -> Any:
+    return required("google_crc32c", "records")
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
@@ -30,5 +36,5 @@ def extended(algorithm: str, value: int, data: bytes) -> int:
         from zlib import crc32
 
         return crc32(data, value)
-    found: int = required("google_crc32c", "records").extend(value, data)
+    found: int = _crc32c().extend(value, data)
     return found
