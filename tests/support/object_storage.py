@@ -221,7 +221,7 @@ def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict
 
     original = WSGIRequestHandler.log_request
     WSGIRequestHandler.log_request = log_request  # type: ignore[method-assign]
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server: Any = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     if cuts is not None:
         server._server.app = _Cut(server._server.app, cuts)
