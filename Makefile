@@ -17,7 +17,7 @@ ENVIRONMENT := . tools/environment.sh
 SHELL := bash
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test test-rest test-all test-oldest-spark quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel fix generate sanitize fuzz archive bench bench-compare dist lock site test-site clean
+.PHONY: help install demo demo-generate test test-rest test-all test-oldest-spark quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel fix generate sanitize fuzz archive bench bench-compare dist lock site test-site test-broker clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -91,7 +91,7 @@ fix: $(STAMP) ## format, and fix what ruff can fix
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
 
-check-wheel check-workflows sanitize fuzz archive dist site: $(STAMP)
+check-wheel check-workflows sanitize fuzz archive dist site test-broker: $(STAMP)
 	tools/$@.sh
 
 # FUZZ_SECONDS sets the time of `make fuzz`; BENCH=--quick only shows that the benchmark works.

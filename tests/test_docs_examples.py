@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +108,30 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
         printed = run_python(example, namespace) if is_python else run_shell(example, tmp_path)
         if example.expected is not None:
             assert matches(printed, example.expected), f"{example.place} prints\n{printed}\nnot\n{example.expected}"
+
+
+@pytest.mark.skipif("TAGWIRE_BROKER" not in os.environ, reason="make test-broker starts a broker")
+def test_examples_with_a_real_broker() -> None:
+    """The page about brokers without its mock peer: the rest must print the same."""
+    from tagwire import PeerConnectionError, connect
+    from tagwire_messages import registry
+
+    address = os.environ["TAGWIRE_BROKER"]
+    for pause in (*[1] * 60, 0):
+        try:
+            connect(address, registry).close()
+            break
+        except PeerConnectionError:
+            assert pause, "the broker does not start within a minute"
+            time.sleep(pause)
+    namespace: dict[str, Any] = {"address": address, "running": contextlib.ExitStack()}
+    for example in examples(ROOT / "docs" / "howto-broker.md"):
+        if "MockPeer" in example.code:
+            exec("import uuid\nimport tagwire_messages as messages", namespace)
+            continue
+        printed = run_python(example, namespace)
+        expected = (example.expected or "").replace("localhost', 9092", address.replace(":", "', "))
+        assert not expected or matches(printed, expected), f"{example.place} prints\n{printed}\nnot\n{expected}"
 
 
 def test_there_are_examples() -> None:

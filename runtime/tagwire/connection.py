@@ -49,6 +49,10 @@ class Asked(NamedTuple):
     """None in protocols whose frames don't begin with one."""
     header: Any = None
     """The received header; None for a request that was sent."""
+    frame: bytes = b""
+    """The received header and body, without their size."""
+    offset: int = 0
+    """The position of the frame's size in the bytes that the client sent."""
 
 
 class Answer(NamedTuple):
@@ -74,20 +78,23 @@ class _Side:
     def _receive(self, data: bytes) -> list[Any]:
         self._check()
         found: list[Any] = []
+        at = self._splitter.offset
         try:
             if data:
                 self._splitter.feed(data)
                 for frame in self._splitter:
-                    found.append(self._read(frame))
+                    found.append(self._read(frame, at))
+                    at = self._splitter.offset
             else:
                 self._splitter.close()
         except TagwireError as error:
-            self.error = UnusableConnectionError(f"the connection can't be used any more: {error}")
+            self.error = UnusableConnectionError(f"the connection can't be used from byte {at} on: {error}")
+            self.error.__cause__ = error
             if not found:
                 raise self.error from None
         return found
 
-    def _read(self, frame: bytes) -> Any:
+    def _read(self, frame: bytes, offset: int) -> Any:
         raise NotImplementedError
 
     def _check(self) -> None:
@@ -202,7 +209,7 @@ class Connection(_Side):
             return known
         return NONE if self._has_announced else cls.VERSIONS
 
-    def _read(self, frame: bytes) -> Answer:
+    def _read(self, frame: bytes, offset: int) -> Answer:
         request = self._pairing.answer(None, frame)
         if request is None:
             raise UnusableConnectionError("a response came that no request waits for")
@@ -235,25 +242,35 @@ class ServerConnection(_Side):
         self, registry: Registry, *, max_size: int = DEFAULT_MAX_SIZE, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         super().__init__(registry, max_size, limits)
+        asked = {row.name for row in registry.request_header.FIELDS}
+        self._echoed = [row.name for row in registry.response_header.FIELDS if row.name in asked]
 
     def receive(self, data: bytes) -> list[Asked]:
         """Take bytes of the client, and return the requests that are complete; see `Connection.receive`."""
         return self._receive(data)
 
-    def send(self, response: Message, request: Asked, version: int | None = None) -> bytes:
-        """Return the bytes of a response to a request, with size and header; in the request's version unless given."""
-        self._check()
-        names = self.registry.response_header.__slots__
-        id = getattr(request.header, "correlation_id", None) if "correlation_id" in names else None
-        frame = self.registry.encode_response(
-            response, request.version if version is None else version, correlation_id=id
-        )
+    def send(
+        self, response: Message, request: Asked, version: int | None = None, header: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Return the bytes of a response to a request, with size and header; in the request's version unless given.
+
+        Fields of the header that the request's header also has, such as the correlation ID, get its values, and those
+        in `header` get the given ones.
+        """
+        fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
+        used = request.version if version is None else version
+        if fields.keys() == {"correlation_id"}:
+            frame = self.registry.encode_response(response, used, **fields)
+        else:
+            frame = self.registry.encode_response(response, used, header=self.registry.response_header(**fields))
         return len(frame).to_bytes(4, "big") + frame
 
-    def _read(self, frame: bytes) -> Asked:
+    def _read(self, frame: bytes, offset: int) -> Asked:
         cls, version = self.registry.request_class(frame)
-        if version not in cls.VERSIONS:
+        message = None
+        if version in cls.VERSIONS:
+            found = self.registry.decode_request(frame, limits=self.limits)
+            header, message = found.header, found.message
+        else:
             header, _ = self.registry.decode_header(frame, limits=self.limits)
-            return Asked(None, version, getattr(header, "correlation_id", None), header)
-        found = self.registry.decode_request(frame, limits=self.limits)
-        return Asked(found.message, found.version, getattr(found.header, "correlation_id", None), found.header)
+        return Asked(message, version, getattr(header, "correlation_id", None), header, frame, offset)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tagwire.connection import Answer, Connection
     from tagwire.frames.error_codes import ErrorFound
 
-__all__ = ["AnswerError", "PeerConnectionError", "address_of", "check_answer", "check_handshake", "pauses"]
-__all__ += ["retries", "unreachable"]
+__all__ = ["AnswerError", "PeerConnectionError", "address_of", "check_handshake", "is_tried_again", "pauses"]
+__all__ += ["unreachable"]
 
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
@@ -58,22 +58,24 @@ def check_handshake(connection: Connection, answer: Answer, tries: int) -> None:
         raise AnswerError(answer.message, errors)
 
 
-def retries(connection: Connection, answer: Any) -> bool:
-    """Whether the answer has errors, and all of them may go away if the request is sent again."""
-    errors = connection.registry.errors(answer)
-    return bool(errors) and all(each.is_retriable for each in errors)
+def is_tried_again(connection: Connection, answer: Any, pause: float, *, check: bool) -> bool:
+    """Whether to send a request again after the pause: its answer has errors, and all of them are retriable.
 
-
-def check_answer(connection: Connection, answer: Any) -> None:
-    """Raise AnswerError for an answer with errors."""
-    if errors := connection.registry.errors(answer):
+    With `check`, raises AnswerError for errors that stay.
+    """
+    errors = connection.registry.errors(answer) if answer is not None and (check or pause) else ()
+    if errors and pause and all(each.is_retriable for each in errors):
+        return True
+    if errors and check:
         raise AnswerError(answer, errors)
+    return False
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pauses between attempts, which grow, up to so many seconds together."""
+    """Yield the pause after each attempt, up to `seconds` in all, and 0 after the last attempt."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)
         seconds -= pause
         pause = min(2 * pause, _LONGEST_PAUSE)
+    yield 0.0

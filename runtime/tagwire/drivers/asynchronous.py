@@ -8,15 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.connection import Answer, Connection
-from tagwire.drivers.asking import (
-    PeerConnectionError,
-    address_of,
-    check_answer,
-    check_handshake,
-    pauses,
-    retries,
-    unreachable,
-)
+from tagwire.drivers.asking import PeerConnectionError, address_of, check_handshake, is_tried_again, pauses, unreachable
 from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
@@ -80,14 +72,12 @@ class AsyncPeer:
         self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0
     ) -> Any:
         """Send a request and return the response; see `Peer.ask`. If the task is cancelled, its answer is dropped."""
-        answer = await self._ask(request, version)
+        answer = None
         for pause in pauses(retry):
-            if answer is None or not retries(self.connection, answer):
+            answer = await self._ask(request, version)
+            if not is_tried_again(self.connection, answer, pause, check=check):
                 break
             await asyncio.sleep(pause)
-            answer = await self._ask(request, version)
-        if check and answer is not None:
-            check_answer(self.connection, answer)
         return answer
 
     async def ask_all(self, requests: Iterable[Message], version: int | None = None) -> list[Any]:

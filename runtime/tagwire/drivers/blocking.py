@@ -9,15 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.connection import Answer, Asked, Connection
-from tagwire.drivers.asking import (
-    PeerConnectionError,
-    address_of,
-    check_answer,
-    check_handshake,
-    pauses,
-    retries,
-    unreachable,
-)
+from tagwire.drivers.asking import PeerConnectionError, address_of, check_handshake, is_tried_again, pauses, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,38 +77,26 @@ class Peer:
         Without `version`, it is the highest one that loses nothing. With `retry`, a request whose errors are all
         retriable is sent again for up to so many seconds; with `check`, an answer with errors raises AnswerError.
         """
-        (answer,) = self.ask_all([request], version)
+        answer = None
         for pause in pauses(retry):
-            if answer is None or not retries(self.connection, answer):
+            (answer,) = self.ask_all([request], version)
+            if not is_tried_again(self.connection, answer, pause, check=check):
                 break
             time.sleep(pause)
-            (answer,) = self.ask_all([request], version)
-        if check and answer is not None:
-            check_answer(self.connection, answer)
         return answer
 
     def ask_all(self, requests: Iterable[Message], version: int | None = None) -> list[Any]:
         """Send requests without waiting for each answer, and return the responses in the same order."""
         sent: list[Asked | None] = []
-        found: dict[int, Any] = {}
-        waiting: set[int] = set()
-
-        def take() -> None:
-            answer = self._answer()  # perhaps a late one, to a request whose `ask` was interrupted
-            if id(answer.request) in waiting:
-                waiting.remove(id(answer.request))
-                found[id(answer.request)] = answer.message
-
+        answers: list[Answer] = []  # with late ones, to requests whose `ask` was interrupted
         for request in requests:
             self._send(self.connection.send(request, version))
-            asked = self.connection.sent if self.connection.waits else None
-            sent.append(asked)
-            if asked is not None:
-                waiting.add(id(asked))
-            if len(waiting) > _MOST_WAITING:  # a peer whose answers nobody reads reads no more requests
-                take()
-        while waiting:
-            take()
+            sent.append(self.connection.sent if self.connection.waits else None)
+            if self.connection.waiting > _MOST_WAITING:  # a peer whose answers nobody reads reads no more requests
+                answers.append(self._answer())
+        while self._answers or self.connection.waiting:
+            answers.append(self._answer())
+        found = {id(each.request): each.message for each in answers}
         return [None if each is None else found[id(each)] for each in sent]
 
     def close(self) -> None:

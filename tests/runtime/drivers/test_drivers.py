@@ -2,16 +2,20 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.testing.peer import Address, MockPeer, Reply
+from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
+TLS = Path(__file__).parents[2] / "data" / "tls"
 METADATA = messages.MetadataRequest(topics=None)
 BEAT = messages.HeartbeatRequest(group_id="g", member_id="m")
 
@@ -72,7 +76,7 @@ def test_errors_are_checked_and_retriable_ones_sent_again(driver: Any, peer: Moc
 @both
 @pytest.mark.parametrize(("reply", "text"), [
     (Reply(close=True), "closed the connection"),
-    (Reply(messages.HeartbeatResponse(), cut_at=7), "can't be used any more: frame: "),
+    (Reply(messages.HeartbeatResponse(), cut_at=7), "can't be used from byte [0-9]+ on: frame: "),
     (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "a response came that no request waits for"),
     (None, "no answer came within 0.3 s; connect again"),
 ])  # fmt: skip
@@ -102,9 +106,34 @@ def test_a_peer_that_sends_garbage(driver: Any) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(tagwire.TagwireError, match="can't be used any more: frame: size"):
+        with pytest.raises(tagwire.TagwireError, match="can't be used from byte [0-9]+ on: frame: size"):
             driver(Address(*server.getsockname()), timeout=10)
         thread.join()
+
+
+@both
+def test_tls(driver: Any, peer: MockPeer) -> None:
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
+    trusted = ssl.create_default_context(cafile=TLS / "certificate.pem")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            for _ in range(2):
+                with suppress(OSError), server_side.wrap_socket(listening.accept()[0], server_side=True) as client:
+                    connection = peer.connect()
+                    while not connection.is_closed:
+                        for action in connection.receive_data(client.recv(65536)):
+                            client.sendall(action.data if isinstance(action, Send) else b"")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = Address("localhost", listening.getsockname()[1])
+        [answer] = driver(address, lambda broker: broker.ask(METADATA), ssl=trusted, timeout=10)
+        with pytest.raises(tagwire.PeerConnectionError, match="certificate verify failed"):
+            driver(address, ssl=ssl.create_default_context(), timeout=10)
+        thread.join()
+    assert answer.cluster_id == "c"
 
 
 def test_the_answer_to_a_cancelled_request_is_dropped(peer: MockPeer) -> None:

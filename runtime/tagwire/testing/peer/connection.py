@@ -1,16 +1,16 @@
 """One connection to a mock peer, without any I/O: bytes go in as they arrive, and actions come out.
 
-Strategy, as in h11: whoever has a socket calls `receive_data` and does what it returns. All
-decisions are made here and in the script, so they are tested without sockets, and whichever
-way the bytes are cut.
+A `ServerConnection` reads the requests, and the script decides on the actions. The owner of the socket calls
+`receive_data` and carries out what it returns.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from tagwire.connection import Asked, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
-from tagwire.frames.splitter import FrameSplitter
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer.actions import Action, Close
 from tagwire.testing.peer.journal import Problem, Received
@@ -30,7 +30,7 @@ class PeerConnection:
         self.address = address
         self.is_closed = False
         self._peer = peer
-        self._splitter = FrameSplitter(max_size=peer.max_size)
+        self._server = ServerConnection(peer.registry, max_size=peer.max_size, limits=peer.limits)
         self._received = 0
         self._held: list[tuple[int, list[Action]]] = []
         """Answers that wait for others: how many are still to go first, and what is then done."""
@@ -44,17 +44,15 @@ class PeerConnection:
             return []
         if not data:
             return self._ended()
-        self._splitter.feed(data)
         actions: list[Action] = []
-        try:
-            offset = self._splitter.offset
-            for frame in self._splitter:
-                actions += self._answer(frame, offset)
-                offset = self._splitter.offset
+        with suppress(UnusableConnectionError):  # it is `error`, too
+            for asked in self._server.receive(data):
+                actions += self._answer(asked)
                 if self.is_closed:
-                    break
-        except TagwireError as error:  # a size that is none
-            actions += self._fail(Problem(f"the bytes are not frames: {error}", self.number, cause=error))
+                    return actions
+        if self._server.error is not None:
+            problem = Problem(str(self._server.error), self.number, cause=self._server.error.__cause__)
+            actions += self._fail(problem)
         return actions
 
     def _ended(self) -> list[Action]:
@@ -63,53 +61,36 @@ class PeerConnection:
         self._held.clear()
         self.is_closed = True
         try:
-            self._splitter.close()
-        except TagwireError as error:
-            self._peer.journal.add_problem(
-                Problem(f"the client ended within a frame: {error}", self.number, None, error)
-            )
+            self._server.receive(b"")
+        except UnusableConnectionError as error:
+            text = f"the client ended within a frame: {error.__cause__}"
+            self._peer.journal.add_problem(Problem(text, self.number, None, error.__cause__))
         return actions
 
-    def _answer(self, frame: bytes, offset: int) -> list[Action]:
-        try:
-            request = self._read(frame, offset)
-        except TagwireError as error:
-            text = f"the request at byte {offset} can't be read: {error}"
-            return self._fail(Problem(text, self.number, cause=error))
+    def _answer(self, asked: Asked) -> list[Action]:
+        cls, version = self._peer.registry.request_class(asked.frame)
+        self._received += 1
+        request = self._peer.journal.add_request(
+            lambda number: Received(
+                name=cls.NAME,
+                version=version,
+                header=asked.header,
+                message=asked.message,
+                number=number,
+                connection=self.number,
+                index=self._received,
+                offset=asked.offset,
+                frame=asked.frame,
+                address=self.address,
+            )
+        )
         try:
             reply = self._peer.reply_to(request)
-            made = actions_of(reply, frame_of(reply, request, self._peer.registry))
+            made = actions_of(reply, frame_of(reply, asked, self._server))
         except Exception as error:  # of a function of the script: the test must see it, whatever it is
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
-
-    def _read(self, frame: bytes, offset: int) -> Received:
-        """The request in a frame, added to the journal. Raises TagwireError."""
-        registry = self._peer.registry
-        cls, version = registry.request_class(frame)
-        header: Any
-        message: Any = None
-        if version in cls.VERSIONS:
-            found = registry.decode_request(frame, limits=self._peer.limits)
-            header, message = found.header, found.message
-        else:
-            header, _ = registry.decode_header(frame, limits=self._peer.limits)
-        self._received += 1
-        return self._peer.journal.add_request(
-            lambda number: Received(
-                name=cls.NAME,
-                version=version,
-                header=header,
-                message=message,
-                number=number,
-                connection=self.number,
-                index=self._received,
-                offset=offset,
-                frame=frame,
-                address=self.address,
-            )
-        )
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
         """What is done now: the actions of an answer, and of those held ones that were waiting for it."""

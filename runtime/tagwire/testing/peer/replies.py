@@ -19,7 +19,7 @@ from tagwire.versions import HIGHEST
 from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
+    from tagwire.connection import Asked, ServerConnection
     from tagwire.testing.peer.journal import Received
 
 __all__ = ["Answer", "AnswerTo", "Reply", "actions_of", "as_reply", "frame_of", "with_faults"]
@@ -142,32 +142,25 @@ def as_reply(answer: object) -> Reply:
     raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
-def frame_of(reply: Reply, request: Received, registry: Registry) -> bytes:
-    """The bytes of an answer with the size before them. Raises EncodeError and others of TagwireError."""
-    if reply.raw is not None:
-        return reply.raw
+def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
+    """Return the bytes of an answer, with its size. Raises EncodeError and other TagwireErrors."""
     message = reply.message
-    if message is None:
-        return b""
+    if reply.raw is not None or message is None:
+        return reply.raw or b""
+    registry = server.registry
+    names = [*(row.name for row in registry.response_header.FIELDS), "unknown_tags"]
+    missing = [name for name in reply.header if name not in names]
+    if missing:
+        raise PeerError(f"the {registry.response_header.NAME} has no field {missing[0]!r}; it has {', '.join(names)}")
     version = request.version if reply.version is None else reply.version
     if reply.unknown_tags:
         message = message.replace(unknown_tags={**message.unknown_tags, **reply.unknown_tags})
-    frame = registry.encode_response(message, version, header=_header(reply, request, registry))
+    data = server.send(message, request, version, reply.header)
     for path, value in reply.fields.items():
         selection = registry.select_response(type(message), path)
-        frame = selection.rewrite(frame, version, lambda _, value=value: value)
-    return len(frame).to_bytes(_SIZE_WIDTH, "big") + frame
-
-
-def _header(reply: Reply, request: Received, registry: Registry) -> Message:
-    """Its header: what the header of the request has too, then what the reply says of it."""
-    cls: type[Message] = registry.response_header
-    names = [row.name for row in cls.FIELDS]
-    common = {row.name: getattr(request.header, row.name) for row in request.header.FIELDS if row.name in names}
-    lacking = [name for name in reply.header if name not in (*names, "unknown_tags")]
-    if lacking:
-        raise PeerError(f"the {cls.NAME} has no field {lacking[0]!r}; it has {', '.join([*names, 'unknown_tags'])}")
-    return cls(**{**common, **reply.header})
+        frame = selection.rewrite(data[_SIZE_WIDTH:], version, lambda _, value=value: value)
+        data = len(frame).to_bytes(_SIZE_WIDTH, "big") + frame
+    return data
 
 
 def actions_of(reply: Reply, frame: bytes) -> list[Action]:

@@ -92,7 +92,7 @@ def test_nothing_and_problems_are_said() -> None:
     with pytest.raises(AssertionError, match="nothing was received"):
         peer.assert_received(BEAT)
     peer.connect().receive_data(b"\xff\xff\xff\xff")
-    with pytest.raises(AssertionError, match="problem: connection 1: the bytes are not frames"):
+    with pytest.raises(AssertionError, match="problem: connection 1: .*found size -1"):
         peer.assert_received(BEAT)
 
 
@@ -117,7 +117,7 @@ def test_waiting(peer: MockPeer) -> None:
 def test_nobody_waits_on_after_a_problem(peer: MockPeer) -> None:
     timer = threading.Timer(0.05, lambda: peer.connect().receive_data(b"\xff\xff\xff\xff"))
     timer.start()
-    with pytest.raises(AssertionError, match="the bytes are not frames"):
+    with pytest.raises(AssertionError, match="found size -1"):
         peer.wait_for(kafka.FetchRequest, timeout=60)
     timer.join()
 

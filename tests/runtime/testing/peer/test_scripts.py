@@ -335,10 +335,10 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", "the bytes are not frames"),
+        (b"GET / HTTP/1.1\r\n\r\n", "can't be used from byte 0 on"),
         (b"\xff\xff\xff\xff", "found size -1"),
-        (bytes.fromhex("00000004 7fff0000"), "the request at byte 0 can't be read"),
-        (bytes.fromhex("00000002 0003"), "the request at byte 0 can't be read"),
+        (bytes.fromhex("00000004 7fff0000"), "can't be used from byte 0 on"),
+        (bytes.fromhex("00000002 0003"), "can't be used from byte 0 on"),
         (framed(BEAT, 4)[:-1], "ended within a frame"),
     ],
 )
