@@ -6,8 +6,8 @@
 A capture is a network capture (pcap, pcapng; needs the extra `pcap`), or a file of JSON lines, gzipped or not. Each
 line is an object:
 
-    dir                     "req" or "resp"
-    hex                     the frame without its size
+    dir                     "req" or "resp"; "close" where a connection closed
+    hex                     the frame without its size; empty for "close"
     run, conn               what tells connections apart; optional
     client_label            who sent or got it; optional
     timestamp               milliseconds since 1970, or an ISO 8601 string; optional
@@ -76,6 +76,8 @@ class CapturedFrame:
     """API key and version of the request, also for its response; None if they are unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
     """APIs of further requests that wait for a response with the same correlation ID."""
+    is_close: bool = False
+    """Whether this is not a frame, but marks where the connection closed."""
     gap: str = ""
     """Why there is no frame: bytes that a network capture lacks, or a line that can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
@@ -134,12 +136,13 @@ class CapturedFrame:
 
 
 def read(
-    path: str | os.PathLike[str], registry: Registry | None = None, *, port: int = 9092
+    path: str | os.PathLike[str], registry: Registry | None = None, *, port: int = 9092, closes: bool = False
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, with responses paired with their requests.
 
     Kafka's messages are decoded unless another package's registry is given. `port` is where the brokers of a network
-    capture listen. Bytes that a network capture lacks are frames with a `gap`. Raises CaptureError, which names the
+    capture listen. Bytes that a network capture lacks are frames with a `gap`. With `closes`, marks of closed
+    connections are returned, too. Raises CaptureError, which names the
     file and the line, and MissingExtraError.
     """
     if registry is None:
@@ -148,7 +151,7 @@ def read(
         registry = kafka_messages()
     try:
         with Path(path).open("rb") as stream:
-            yield from paired(frames_of_stream(stream, str(path), registry, port=port), registry)
+            yield from paired(frames_of_stream(stream, str(path), registry, port=port, closes=closes), registry)
     except OSError as error:
         raise CaptureError(f"{path}: can't be read: {error.strerror or error}") from None
 
@@ -163,6 +166,8 @@ def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Capt
         frame.registry = registry
         if frame.gap:
             pairing.miss(frame.connection)
+        elif frame.is_close:
+            pass
         elif frame.is_request:
             frame.api = frame.api or _api_of(frame.data)
             if frame.api is not None:
@@ -195,16 +200,24 @@ def is_capture(data: bytes) -> bool:
 
 
 def frames_of_stream(
-    stream: BinaryIO, name: str, registry: Registry | None, *, port: int = 9092, keeps_damaged: bool = False
+    stream: BinaryIO,
+    name: str,
+    registry: Registry | None,
+    *,
+    port: int = 9092,
+    keeps_damaged: bool = False,
+    closes: bool = False,
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture from a seekable stream; errors name it. Responses are not paired.
 
-    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. Raises CaptureError.
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. With `closes`, marks of
+    closed connections are returned. Raises CaptureError.
     """
     start = stream.read(4)
     stream.seek(0)
     if start not in MAGIC:
-        yield from frames_of_lines(stream, name, start=start, keeps_damaged=keeps_damaged)
+        frames = frames_of_lines(stream, name, start=start, keeps_damaged=keeps_damaged)
+        yield from frames if closes else (each for each in frames if not each.is_close)
         return
     # Frames after a gap are found late.
     found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
@@ -223,7 +236,7 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 def frames_of_lines(
     stream: BinaryIO, name: str, *, start: bytes, keeps_damaged: bool = False
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of JSON lines, gzipped or not as their `start` says; blank lines are skipped.
+    """Read the frames and close marks of JSON lines, gzipped or not as their `start` says; blank lines are skipped.
 
     Raises CaptureError.
     """
@@ -269,18 +282,19 @@ def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
 
 def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:
     direction = row.get("dir")
-    if direction not in ("req", "resp"):
-        raise ValueError("dir must be req or resp")
+    if direction not in ("req", "resp", "close"):
+        raise ValueError("dir must be req, resp or close")
     key, version = _int16(row, "api_key"), _int16(row, "api_version")
     return CapturedFrame(
         number=number,
         is_request=direction == "req",
-        data=_data(row),
+        data=b"" if direction == "close" else _data(row),
         run=_text(row.get("run")),
         conn=_text(row.get("conn")),
         client=_text(row.get("client_label")),
         milliseconds=_milliseconds(row.get("timestamp")),
         api=None if key is None or version is None else (key, version),
+        is_close=direction == "close",
         row=row,
     )
 

@@ -24,13 +24,17 @@ __all__ = ["api_of", "captured_frames", "digest", "read_faults", "round_trip"]
 _FAULTS: Final = "sender_faults.json"
 
 
-def captured_frames(file: str, registry: "Registry") -> Iterator["CapturedFrame"]:
+def captured_frames(
+    file: str, registry: "Registry", *, port: int = 9092, closes: bool = False
+) -> Iterator["CapturedFrame"]:
     """Read the frames of a capture file (`-` is standard input), each with its API if it is known.
 
-    Raises InputError, and CaptureError for a line that isn't a frame.
+    With `closes`, marks of closed connections are returned, too. Raises InputError, and CaptureError for a line that
+    isn't a frame.
     """
     name = "captured frames" if file == "-" else file
-    yield from paired(frames_of_stream(BytesIO(read_bytes(file, is_hex=False)), name, registry), registry)
+    stream = BytesIO(read_bytes(file, is_hex=False))
+    yield from paired(frames_of_stream(stream, name, registry, port=port, closes=closes), registry)
 
 
 def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from tagwire import arrow
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.message_index import UnknownMessageError
-from tagwire.message import Message
+from tagwire.message import Message, Struct
 from tagwire.versions import Versions
 from tagwire_spark.columns.arrow_types import (
     ERROR_TYPE,
@@ -170,12 +170,12 @@ class Decoding(NamedTuple):
     @property
     def schema(self) -> StructType:
         """The struct of `decode` as a type of Spark's."""
-        return _struct(_types(self).type)
+        return _struct(_types(self).type, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
         """The same where no message is null: with NOT NULL wherever the message's spec says so."""
-        return _struct(_types(self).strict)
+        return _struct(_types(self).strict, self.cls)
 
 
 class _Types(NamedTuple):
@@ -187,10 +187,28 @@ class _Types(NamedTuple):
     has_other_bytes: bool
 
 
-def _struct(type: Any) -> StructType:
-    found = spark_type(type)
+def _struct(type: Any, cls: type[Message]) -> StructType:
+    found = _commented(spark_type(type), cls)
     assert isinstance(found, StructType)
     return found
+
+
+def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
+    """The type of a struct, or of arrays of it, with the documentation of each field as its comment."""
+    if cls is None:
+        return type
+    if isinstance(type, ArrayType):
+        return ArrayType(_commented(type.elementType, cls), type.containsNull)
+    if not isinstance(type, StructType):
+        return type
+    rows = {row.name: row for row in cls.FIELDS}
+    fields = []
+    for field in type:
+        row = rows.get(field.name)
+        about = row.about if row is not None else ""
+        inner = _commented(field.dataType, row.struct if row is not None else None)
+        fields.append(StructField(field.name, inner, field.nullable, {"comment": about} if about else None))
+    return StructType(fields)
 
 
 @lru_cache(64)

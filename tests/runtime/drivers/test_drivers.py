@@ -106,7 +106,7 @@ def test_a_peer_that_sends_garbage(driver: Any) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(tagwire.TagwireError, match="can't be used from byte [0-9]+ on: frame: size"):
+        with pytest.raises(tagwire.TagwireError, match=r"can't be used from byte \d+ on: frame: size"):
             driver(Address(*server.getsockname()), timeout=10)
         thread.join()
 

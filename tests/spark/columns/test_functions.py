@@ -58,6 +58,8 @@ def test_the_struct_is_that_of_the_schema(commits: "DataFrame") -> None:
         column = from_message("data", "OffsetCommitRequest", version or F.col("v"))
         schema = commits.select(column.alias("m")).schema
         assert schema["m"].dataType == schema_of_message("OffsetCommitRequest", version)
+        partition = schema["m"].dataType["topics"].dataType.elementType["partitions"].dataType.elementType
+        assert partition["committed_offset"].metadata["comment"].startswith("The")
 
 
 def test_versions_in_a_column_and_chosen_fields(commits: "DataFrame") -> None:

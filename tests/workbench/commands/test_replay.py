@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+import tagwire
 import tagwire_cli
 import tagwire_messages as kafka
 from tagwire.records import Record, build, read_batches
@@ -27,7 +28,7 @@ from tagwire_messages.produce_request import PartitionProduceData, TopicProduceD
 from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
 from tagwire_workbench.proxy import CaptureFile, RecordedFrame
 from tagwire_workbench.replaying.carrying import Carried
-from tagwire_workbench.replaying.ordering import in_order_of
+from tagwire_workbench.replaying.answers import Ignored, answer_differences
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "replay.json").read_text())
 BROKERS = [MetadataResponseBroker(node_id=1, host="b1", port=9092)]
@@ -293,6 +294,18 @@ def test_members_in_another_order() -> None:
     assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
 
 
+def test_topic_ids_are_learned_by_name() -> None:
+    """With topics in another order, and one more."""
+
+    def described(*topics: tuple[str, int]) -> Any:
+        return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
+
+    carried = Carried(kafka.registry)
+    carried.learn(described(("a", 1), ("b", 2)), described(("new", 9), ("b", 12), ("a", 11)))
+    fetches = [kafka.FetchRequest(topics=[FetchTopic(topic_id=UUID(int=id_))]) for id_ in (1, 2, 11, 12)]
+    assert [carried.message(each) for each in fetches[:2]] == fetches[2:]
+
+
 def test_the_same_ids_in_another_order() -> None:
     """Of topics without names, as the same server may answer them."""
 
@@ -337,8 +350,11 @@ def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
         1,
         ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"],
     )
-    more = produced(("c", []), ("a", []), ("b", []))
-    assert in_order_of(recorded, more) == more
+    parts = produced(("c", []), ("a", [(1, 6)]), ("b", [(0, 7)]))
+    nothing = Ignored(kafka.registry, (), ())
+    frames = (frame(each, 9).data for each in (recorded, parts))
+    found = answer_differences(kafka.registry, 0, 9, *frames, nothing, Carried(kafka.registry))
+    assert [each.path for each in found] == ["responses[0].partition_responses[0]", "responses[2]"]
 
 
 # ---------------------------------------------------------------- how it is played and shown
@@ -353,6 +369,21 @@ def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
     started = time.monotonic()
     assert run(capture(tmp_path, *late), peer.address, "--paced")[0] == 0
     assert time.monotonic() - started >= 0.2
+
+
+def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path) -> None:
+    """A request is sent again, and its connection closes where it closed."""
+    asked, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
+    closed = RecordedFrame(1, False, -1, -1, None, None, Address("b", 1), 0.0, b"", is_close=True)
+    file = capture(tmp_path, asked, answer, closed, replace(asked, connection=2), replace(answer, connection=2))
+    assert [each.is_close for each in tagwire.captures.read(file, closes=True)] == [False, False, True, False, False]
+    assert len([*tagwire.captures.read(file)]) == 4
+    loading = [kafka.HeartbeatResponse(error_code=code) for code in (14, 15, 0)]
+    peer.on(kafka.HeartbeatRequest).reply(loading)
+    assert run(file, peer.address, "--retry", "5")[:2] == (0, "")
+    assert [each.connection for each in peer.requests] == [1, 1, 1, 2]
+    peer.on(kafka.HeartbeatRequest).reply(loading[0])
+    assert run(file, peer.address)[2].endswith("0 the same, 2 different, 0 missing\n")
 
 
 def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:

@@ -45,14 +45,15 @@ def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], 
     frames: list[RecordedFrame] = []
     address = peer.address if isinstance(peer, MockPeer) else peer
     assert address is not None
-    proxy = RecordingProxy(address, frames.append)
+    closed: list[RecordedFrame] = []
+    proxy = RecordingProxy(address, frames.append, on_close=closed.append)
 
     async def run() -> None:
         async with proxy.serving() as listening, asyncio.timeout(60):
             await play(proxy, listening)
 
     asyncio.run(run())
-    proxy.frames = frames  # type: ignore[attr-defined]
+    proxy.frames, proxy.closed = frames, closed  # type: ignore[attr-defined]
     return proxy
 
 
@@ -88,7 +89,8 @@ def test_half_closed(peer: MockPeer) -> None:
             writer.write_eof()
             assert await reader.read() == ANSWER
 
-    assert proxied(peer, play).problems == []
+    proxy: Any = proxied(peer, play)
+    assert (proxy.problems, [(each.connection, each.is_close) for each in proxy.closed]) == ([], [(1, True)])
 
 
 @pytest.mark.parametrize("reply", [Reply(kafka.HeartbeatResponse(), cut_at=9), Reply(raw=b"oops", close=True)])

@@ -106,6 +106,8 @@ class LineFile:
         except CaptureError:
             table.add_damaged(number, *place)  # it is said when somebody looks
             return
+        if line.is_close:
+            return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
         is_silent = line.is_request and table.pairing.is_silent(line.data)
         table.add(kind, number, place, line.data, line.connection or "?", _client(line), api, is_silent=is_silent)

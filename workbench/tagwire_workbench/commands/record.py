@@ -68,8 +68,14 @@ def command(
     """Record the traffic between clients and servers.
 
     A client connects to the proxy instead of the server. All bytes are passed on. Each
+<<<<<<< HEAD
     request and each response becomes a line of FILE, which `tagwire explain`,
     `redact`, `replay` and `compare` can read.
+=======
+    request and each response becomes one line of FILE, as `tagwire demo`, `explain
+    --capture`, `redact`, `replay` and `compare` read it, and so does the end of each
+    connection.
+>>>>>>> 0eeb6355 (Replays align elements by their keys, retry, and close connections where they closed)
 
     Addresses in responses are replaced by addresses of the proxy, so that clients stay
     connected through it: for each other advertised server, it listens on another free
@@ -94,10 +100,12 @@ def command(
     require_headers(registry)
     stopping = _Stopping()
     printing = _Printing(stopping)
+    write = stopping.guarding(lambda frame: file.add(frame))
     proxy = RecordingProxy(
         server,
-        stopping.guarding(lambda frame: file.add(frame)),
+        write,
         registry,
+        on_close=write,
         on_problem=lambda problem: printing.add(lambda: say_error(problem)),
     )
     redaction = Redaction(registry) if is_redacted else None

@@ -55,6 +55,13 @@ _INDEX: Final = re.compile(r"\[\d+\]")
     metavar="SECONDS",
     help="How long to wait for each response.",
 )
+@click.option(
+    "--retry",
+    type=Seconds(0.0),
+    default=0.0,
+    metavar="SECONDS",
+    help="How long to resend a request whose response has only retriable errors, unlike the recorded one.",
+)
 @click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
 @click.option("--summary", "as_summary", is_flag=True, help="Count the responses in which each field differs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, for each recorded response.")
@@ -66,6 +73,7 @@ def command(
     ignored: Sequence[str],
     recorded_server: str | None,
     timeout: float,
+    retry: float,
     is_paced: bool,
     as_summary: bool,
     as_json: bool,
@@ -73,9 +81,10 @@ def command(
 ) -> None:
     """Send the requests of CAPTURE to a server, and compare the responses.
 
-    tagwire opens a connection for each connection of the capture, and keeps the order
-    of requests and responses. Each response is compared with the recorded response,
-    field by field, and each difference is a line of output.
+    tagwire opens a connection for each connection of the capture, closes it where the
+    recorded connection closed, and keeps the order of requests and responses. Each
+    response is compared with the recorded response, field by field, and each difference
+    is a line of output.
 
     The server assigns new IDs to topics, members, producers and sessions. These IDs,
     and the epochs of producers and members, replace the recorded ones in later
@@ -101,13 +110,13 @@ def command(
 
     registry = find_registry(package)
     require_headers(registry)
-    lines = captured_frames(file, registry)
+    lines = captured_frames(file, registry, closes=True)
     chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
     played = list(steps(registry, chosen, file))
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _show
-    results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced))
+    results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced, retry=retry))
     summary.show()
     requests = sum(step.is_request for step in played)
     answers = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
@@ -131,7 +140,7 @@ def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Mes
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
-    for api_key in sorted({step.api_key for step in played if not step.is_request}):
+    for api_key in sorted({step.api_key for step in played if not (step.is_request or step.is_close)}):
         try:
             found.append(registry.response(api_key))
         except UnknownMessageError:
@@ -148,15 +157,21 @@ async def _play(
     show: "Show",
     *,
     is_paced: bool,
+    retry: float,
 ) -> Counter[str]:
     """Play, and show what differs; counts the results."""
-    from tagwire_workbench.replaying.answers import answer_differences, response_name
+    from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
     from tagwire_workbench.replaying.carrying import Carried
     from tagwire_workbench.replaying.player import play
 
     results: Counter[str] = Counter()
     carried = Carried(registry)
-    async with aclosing(play(played, server, timeout, carried.request, is_paced=is_paced)) as answers:
+
+    def is_retriable(step: "Step", data: bytes) -> bool:
+        return is_worth_a_retry(registry, step.api_key, step.version, step.data, data)
+
+    playing = play(played, server, timeout, carried.request, is_paced=is_paced, retry=retry, is_retriable=is_retriable)
+    async with aclosing(playing) as answers:
         async for answer in answers:
             step = answer.step
             found = []

@@ -146,7 +146,7 @@ class CaptureFile:
             start = line_start(written, self._run, self._label)
             self._put(len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start)
             self._put(written.data)
-            self.counts[frame.is_request] += 1
+            self.counts[frame.is_request] += not frame.is_close
         with self._changed:
             self._size -= len(frame.data)
             self._changed.notify_all()
@@ -159,7 +159,7 @@ class CaptureFile:
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
         """The frame without secrets; None if it can't be read."""
-        if self._redaction is None:
+        if self._redaction is None or frame.is_close:
             return frame
         try:
             data = (

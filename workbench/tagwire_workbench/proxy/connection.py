@@ -61,6 +61,12 @@ class ProxyConnection:
         """The same for the server. Yields the bytes for the client."""
         yield from self._responses.feed(data) if data else self._responses.close()
 
+    def close(self) -> None:
+        """Record that the connection has closed."""
+        if self._proxy.record_close is not None:
+            closed = RecordedFrame(self.number, False, -1, -1, None, None, self.server, time.time(), b"", is_close=True)
+            self._proxy.record_close(closed)
+
     def _request(self, frame: bytes, offset: int) -> bytes:
         """Note and record a request."""
         proxy = self._proxy

@@ -31,20 +31,24 @@ class RecordedFrame:
     """Seconds since 1970."""
     data: bytes
     """Header and body, without the size."""
+    is_close: bool = False
+    """Whether this is not a frame, but marks where the connection closed."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
-    """The line of a frame in a capture file, up to the hex digits of its bytes."""
+    """Return the line of a frame in a capture file, up to the hex digits of its bytes."""
     row = {
         "run": run,
         "conn": frame.connection,
         "client_label": label or frame.client_id or "?",
         "client_id": frame.client_id,
-        "dir": "req" if frame.is_request else "resp",
+        "dir": "close" if frame.is_close else "req" if frame.is_request else "resp",
         "api_key": frame.api_key,
         "api_version": frame.version,
         "correlation_id": frame.correlation_id,
         "server": str(frame.server),
         "timestamp": round(frame.time * 1000),
     }
+    if frame.is_close:
+        row = {name: row[name] for name in ("run", "conn", "dir", "server", "timestamp")}
     return json.dumps(row)[:-1].encode() + b', "hex": "'

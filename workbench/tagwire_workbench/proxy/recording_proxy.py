@@ -29,9 +29,9 @@ class RecordingProxy:
     """Passes bytes between clients and servers, and gives the frames in them to `on_frame`.
 
     `server` is where clients go that come to the first address; Kafka's messages are meant
-    where no registry is given. `max_size` bounds a frame, and `max_held` the incomplete
-    frames of all connections, in bytes. Raises ProxyError for a package whose requests do not
-    say what they are.
+    where no registry is given. `on_close` gets a mark when a connection has closed. `max_size`
+    bounds a frame, and `max_held` the incomplete frames of all connections, in bytes. Raises
+    ProxyError for a package whose requests do not say what they are.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class RecordingProxy:
         on_frame: Callable[[RecordedFrame], object],
         registry: Registry | None = None,
         *,
+        on_close: Callable[[RecordedFrame], object] | None = None,
         on_problem: Callable[[str], object] | None = None,
         max_size: int = DEFAULT_MAX_SIZE,
         max_held: int = _MOST_HELD,
@@ -59,6 +60,7 @@ class RecordingProxy:
         self.budget = Budget(max_held)
         self.advertised = Advertised(registry)
         self.record = on_frame
+        self.record_close = on_close
         self.listeners: dict[Address, Address] = {}
         """Where it listens, while it does: by the address of the server that clients come to there."""
         self.problems: list[str] = []

@@ -205,6 +205,12 @@ class _Link:
             self.abort()
         self.client.resume("connecting")
 
+    def close(self) -> None:
+        """Record the end, unless the proxy itself ended it."""
+        if self in self.listeners.links and self.connection is not None:
+            self.connection.close()
+        self.listeners.links.discard(self)
+
     def abort(self) -> None:
         """End both sides at once."""
         self.listeners.links.discard(self)
@@ -253,7 +259,7 @@ class _Side(asyncio.Protocol):
         """This side is closed: the other one gets what is still on its way, and is closed, too."""
         self.is_gone = True
         self._end()
-        self._link.listeners.links.discard(self._link)
+        self._link.close()
         other = self.other.transport
         if other is not None and not self.other.is_gone:
             other.abort() if exc is not None else other.close()

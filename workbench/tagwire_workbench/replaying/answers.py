@@ -11,14 +11,14 @@ from tagwire.selection.selection import select
 from tagwire.testing.peer.differences import Difference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
-from tagwire_workbench.replaying.ordering import in_order_of
+from tagwire_workbench.replaying.ordering import by_key
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire_workbench.replaying.carrying import Carried
 
-__all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "response_name"]
+__all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "is_worth_a_retry", "response_name"]
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
 """Fields that say how busy a server was, and how much its log of metadata has grown."""
@@ -123,5 +123,16 @@ def answer_differences(
     found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
     found += differences(one.header, other.header, "header")
     expected = carried.message(one.message)
-    found += differences(expected, in_order_of(expected, other.message))
+    found += differences(expected, other.message, pairs=by_key)
     return [each for each in found if (name, each.path) not in ignored]
+
+
+def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
+    """Whether all errors of an answer are retriable, and those of the recorded one were not."""
+    try:
+        before, now = (
+            registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)
+        )
+    except TagwireError:
+        return False
+    return bool(now) and all(each.is_retriable for each in now) and not (before and all(e.is_retriable for e in before))

@@ -6,12 +6,14 @@ another id than the recorded response, it takes the place of that one in all lat
 in what later answers are compared with. Epochs belong to the id beside them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.message.base import Struct
+from tagwire.testing.peer.differences import MISSING
+from tagwire_workbench.replaying.ordering import by_key
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -55,7 +57,7 @@ class Carried:
     def learn(self, recorded: Any, received: Any) -> None:
         """Take the ids of two responses; those that are known already stay as they are.
 
-        An id that both have is the same one, wherever it stands. Others stand in the same places.
+        An ID that both have is the same one, wherever it is. Others are paired by the names next to them.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
@@ -71,7 +73,7 @@ class Carried:
             elif isinstance(one, Struct):
                 self._learn_places(one, other)
             elif row.struct is not None and isinstance(one, list | tuple) and isinstance(other, list | tuple):
-                for pair in zip(one, other, strict=False):
+                for pair in _paired(one, other, row.unique):
                     self._learn_places(*pair)
         for row in recorded.FIELDS:
             if row.name in _EPOCHS:
@@ -150,6 +152,17 @@ class Carried:
         except TagwireError:
             return data
         return b"".join(changed) if is_changed else data
+
+
+def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+    """Elements with the same keys; then the others, by position."""
+    found = by_key(recorded, received, keys)
+    yield from (pair for pair in found if MISSING not in pair)
+    yield from zip(
+        [one for one, other in found if other is MISSING],
+        [other for one, other in found if one is MISSING],
+        strict=False,
+    )
 
 
 def _differ(one: Struct, other: Struct, name: str) -> bool:

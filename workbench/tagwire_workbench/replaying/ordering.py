@@ -1,55 +1,60 @@
-"""The order of elements that say what they are about: servers answer for partitions, topics and groups in any order."""
+"""Elements of two arrays that are about the same thing: servers list topics, partitions and groups in any order."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tagwire.message.base import Struct
+from tagwire.testing.peer.differences import MISSING, by_position
 
-__all__ = ["in_order_of"]
+__all__ = ["by_key"]
 
 _KEYS: Final = (
     "name",
     "topic",
+    "topic_name",
     "topic_id",
     "index",
     "partition",
+    "partition_id",
     "partition_index",
     "group_id",
     "member_id",
     "transactional_id",
     "producer_id",
     "node_id",
+    "broker_id",
+    "api_key",
+    "resource_type",
+    "resource_name",
+    "feature",
+    "path",
 )
-"""Fields that say what an element is about; all that it has count."""
+"""Fields that identify an element, unless the field table names the keys of the array."""
+_ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
+"""Keys that each server assigns. Other keys are tried first."""
 
 
-def in_order_of(recorded: Any, received: Any) -> Any:
-    """A received struct with its elements in the order of the recorded ones.
+def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
+    """Pair elements with the same keys; an element that only one side has is paired with MISSING.
 
-    That is done for each array whose elements are about the same things on both sides; others stay as they are.
+    Elements without unique keys are paired by position, and so are arrays of one length that have no key in common.
     """
-    if type(recorded) is not type(received):
-        return received
-    changes = {}
-    for row in recorded.FIELDS:
-        one, other = getattr(recorded, row.name), getattr(received, row.name)
-        new = other
-        if isinstance(one, Struct):
-            new = in_order_of(one, other)
-        elif row.struct is not None and isinstance(one, list | tuple) and isinstance(other, list | tuple):
-            new = _sorted(one, other)
-        if new is not other:
-            changes[row.name] = new
-    return received.replace(**changes) if changes else received
+    for names in _choices([*recorded, *received], keys):
+        ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
+        are_unique = len(ones) == len(recorded) and len(others) == len(received)
+        if are_unique and (ones.keys() & others.keys() or len(ones) != len(others)):
+            found = [(one, others.pop(key, MISSING)) for key, one in ones.items()]
+            return found + [(MISSING, other) for other in others.values()]
+    return list(by_position(recorded, received))
 
 
-def _sorted(recorded: Any, received: Any) -> Any:
-    keys = [_key(each) for each in recorded]
-    found = {_key(each): each for each in received}
-    if len(found) == len(received) and len(keys) == len(found) and set(keys) == set(found):
-        received = [found[key] for key in keys]
-    return [in_order_of(*pair) for pair in zip(recorded, received, strict=False)] + list(received[len(recorded) :])
+def _choices(elements: Sequence[Any], keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    if not all(isinstance(each, Struct) and type(each) is type(elements[0]) for each in elements):
+        return
+    fields = {row.name for each in elements[:1] for row in each.FIELDS}
+    names = keys or [name for name in _KEYS if name in fields]
+    yield from filter(None, ([name for name in names if name not in _ASSIGNED], names))
 
 
-def _key(element: Any) -> str:
-    """What an element is about, as text: keys of other protocols may be of any type."""
-    return repr([getattr(element, name, None) for name in _KEYS])
+def _key(element: Struct, names: Sequence[str]) -> str:
+    return repr([getattr(element, name) for name in names])

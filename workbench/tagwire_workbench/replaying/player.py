@@ -13,6 +13,7 @@ from contextlib import suppress
 from errno import errorcode
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tagwire.drivers.asking import pauses
 from tagwire.errors import TagwireError
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_workbench.replaying.steps import Step
@@ -46,19 +47,27 @@ async def play(
     sent: Callable[[bytes], bytes] = bytes,
     *,
     is_paced: bool = False,
+    retry: float = 0.0,
+    is_retriable: Callable[[Step, bytes], bool] = lambda step, answer: False,
 ) -> AsyncGenerator[Answer]:
     """Send the requests, and yield an answer for each response.
 
     `sent` gives what is sent for a recorded request. If it is paced, requests are sent no
-    earlier than in the recording, counted from the first. Raises UnreachableServerError.
+    earlier than in the recording, counted from the first. For up to `retry` seconds, a request
+    is sent again while its answer `is_retriable`. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
-        awaited[step.connection][step.key] += not step.is_request
+        if not step.is_close:
+            awaited[step.connection][step.key] += not step.is_request
     connections: dict[str, _Connection] = {}
     waiting = _pace(steps) if is_paced else None
     try:
         for step in steps:
+            if step.is_close:
+                if step.connection in connections:
+                    await connections.pop(step.connection).close()
+                continue
             if step.connection not in connections:
                 opened = await _opened(server, timeout)
                 connections[step.connection] = _Connection(*opened, awaited[step.connection], timeout)
@@ -68,7 +77,14 @@ async def play(
                     await asyncio.sleep(waiting(step))
                 await connection.send(sent(step.data))
             else:
-                yield await connection.answer(step)
+                answer = await connection.answer(step)
+                for pause in pauses(retry if connection.has_ids else 0.0):
+                    if not pause or answer.data is None or not is_retriable(step, answer.data):
+                        break
+                    await asyncio.sleep(pause)
+                    await connection.send(sent(step.request), again=True)
+                    answer = await connection.answer(step)
+                yield answer
     finally:
         for connection in connections.values():
             await connection.close()
@@ -113,10 +129,17 @@ class _Connection:
         self._changed = asyncio.Event()
         self._reading = asyncio.ensure_future(self._read(reader))
 
-    async def send(self, frame: bytes) -> None:
-        """Send a request. What fails is said where its response is awaited."""
+    @property
+    def has_ids(self) -> bool:
+        """Whether responses are found by their correlation IDs."""
+        return None not in self._awaited
+
+    async def send(self, frame: bytes, *, again: bool = False) -> None:
+        """Send a request. `answer` reports what fails."""
         if self._failure:
             return
+        if again:
+            self._awaited[int.from_bytes(frame[4:8], "big", signed=True)] += 1
         self._writer.write(len(frame).to_bytes(4, "big") + frame)
         try:
             await asyncio.wait_for(self._writer.drain(), self._timeout)
@@ -139,7 +162,11 @@ class _Connection:
         return Answer(step, None, self._failure)
 
     async def close(self) -> None:
-        """Close it, and wait for its end."""
+        """Close it after everything was sent, and wait for its end."""
+        if not self._failure:
+            self._writer.close()
+            with suppress(OSError):  # TimeoutError is one
+                await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()
         await asyncio.gather(self._reading, return_exceptions=True)
@@ -158,7 +185,7 @@ class _Connection:
             self._fail(f"the server sent bytes that are not a frame: {error}")
 
     def _take(self, frame: bytes) -> None:
-        number = None if None in self._awaited else int.from_bytes(frame[:4], "big", signed=True)
+        number = None if not self.has_ids else int.from_bytes(frame[:4], "big", signed=True)
         if self._awaited[number] > 0:
             self._awaited[number] -= 1
             self._answers[number].append(frame)

@@ -30,20 +30,28 @@ class Step(NamedTuple):
     data: bytes
     time: float | None
     """When it passed, in seconds; None if the line does not say it."""
+    request: bytes = b""
+    """The recorded request of a response."""
+    is_close: bool = False
+    """Whether the connection closed here."""
 
 
 def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
     """Return the steps of a capture, without responses whose request is missing. Raises CaptureError."""
-    pairing = Pairing[int](registry)
+    pairing = Pairing[bytes](registry)
     for frame in frames:
+        if frame.is_close:
+            yield Step(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
+            continue
         start = 4 if frame.is_request else 0
         if frame.api is None:
             raise CaptureError(f"{name}: line {frame.number} can't be played: it has no api_key or no api_version")
         if pairing.has_ids and len(frame.data) < start + 4:
             raise CaptureError(f"{name}: line {frame.number} can't be played: its frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
+        request: bytes | None = b""
         if frame.is_request:
-            pairing.ask(connection, frame.data, frame.number)
-        elif pairing.answer(connection, frame.data) is None:
+            pairing.ask(connection, frame.data, frame.data)
+        elif (request := pairing.answer(connection, frame.data)) is None:
             continue
-        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time)
+        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)

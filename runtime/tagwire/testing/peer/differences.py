@@ -1,6 +1,7 @@
 """Where two messages differ: one line for each field, with its path and both values."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from tagwire.message.base import Struct, same
@@ -8,10 +9,11 @@ from tagwire.message.declarations import attributes_of
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
-__all__ = ["Difference", "difference_lines", "differences"]
+__all__ = ["MISSING", "Difference", "by_position", "difference_lines", "differences"]
 
 _MOST: Final = 12
-_MISSING: Final = object()
+MISSING: Final = object()
+"""The other half of a pair whose element only one side has."""
 
 
 class Difference(NamedTuple):
@@ -22,30 +24,40 @@ class Difference(NamedTuple):
     received: str
 
 
-def differences(expected: Any, received: Any, path: str = "") -> Iterator[Difference]:
-    """Each field in which two messages or values of fields differ, the innermost ones, in order; secrets are hidden."""
+Pairs = Callable[[Sequence[Any], Sequence[Any], Sequence[str]], Iterable[tuple[Any, Any]]]
+"""Pairs the elements of two arrays; the third argument names the fields that the spec marks as their keys."""
+
+
+def by_position(
+    expected: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()
+) -> Iterable[tuple[Any, Any]]:
+    """Pair elements that have the same index."""
+    return zip_longest(expected, received, fillvalue=MISSING)
+
+
+def differences(
+    expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = ()
+) -> Iterator[Difference]:
+    """Yield the innermost fields in which two messages or values differ, in order; secrets are hidden."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
+        key_names = {row.name: row.unique for row in expected.FIELDS}
         for name in attributes_of(type(expected)):
             inner = f"{path}.{name}" if path else name
             one, other = getattr(expected, name), getattr(received, name)
             if name not in secrets:
-                yield from differences(one, other, inner)
+                yield from differences(one, other, inner, pairs, key_names.get(name, ()))
             elif not same(one, other):
                 yield Difference(inner, HIDDEN, HIDDEN)
     elif isinstance(expected, (tuple, list)) and isinstance(received, (tuple, list)):
-        for at in range(max(len(expected), len(received))):
-            yield from differences(_element(expected, at), _element(received, at), f"{path}[{at}]")
-    elif expected is _MISSING or received is _MISSING or not same(expected, received):
+        for at, (one, other) in enumerate(pairs(expected, received, keys)):
+            yield from differences(one, other, f"{path}[{at}]", pairs)
+    elif expected is MISSING or received is MISSING or not same(expected, received):
         yield Difference(path, _text(expected), _text(received))
 
 
-def _element(values: Any, at: int) -> Any:
-    return values[at] if at < len(values) else _MISSING
-
-
 def _text(value: object) -> str:
-    if value is _MISSING:
+    if value is MISSING:
         return "nothing"
     return repr(value) if isinstance(value, (Struct, dict)) else shown(value)
 

@@ -92,7 +92,7 @@ def test_nothing_and_problems_are_said() -> None:
     with pytest.raises(AssertionError, match="nothing was received"):
         peer.assert_received(BEAT)
     peer.connect().receive_data(b"\xff\xff\xff\xff")
-    with pytest.raises(AssertionError, match="problem: connection 1: .*found size -1"):
+    with pytest.raises(AssertionError, match=r"problem: connection 1: .*found size -1"):
         peer.assert_received(BEAT)
 
 
