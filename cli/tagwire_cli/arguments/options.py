@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
 
 __all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of", "package_option", "requests_option"]
-__all__ += ["repeated_options", "selection_options", "show_sensitive_option"]
+__all__ += ["capture_options", "repeated_options", "selection_options", "show_sensitive_option"]
 
 KINDS: Final = ("request", "response", "message")
 """What can be framed: a header and a request, a header and a response, a message without a header."""
@@ -69,6 +69,17 @@ def frames_option(function: F) -> F:
     return click.option(
         "--frames", "--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
     )(function)
+
+
+def capture_options(function: F) -> F:
+    """The options `--capture`, as `is_capture`, and `--where`, which `frame_test` of `input.filters` reads."""
+    where = click.option(
+        "--where",
+        metavar="FILTER",
+        help="Only captured frames that match, such as 'api=Fetch,Produce version=12- dir=response error=any'.",
+    )
+    help_text = "The input is captured frames: JSON lines, pcap or pcapng."
+    return click.option("--capture", "is_capture", is_flag=True, help=help_text)(where(function))
 
 
 def requests_option(function: F) -> F:

@@ -10,6 +10,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import (
     KINDS,
+    capture_options,
     limit_option,
     limits_of,
     package_option,
@@ -21,12 +22,16 @@ from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input import frame_json
 from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex, read_bytes
+from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
+
+    _Part = tuple[str, bytes, frame_json.Decoder]
+    """The position of a frame, its bytes, and what decodes it."""
 
 __all__ = ["command"]
 
@@ -35,6 +40,7 @@ __all__ = ["command"]
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @click.option("--frame", "--frames", "kind", type=click.Choice(KINDS), help="Read a stream of frames of this kind.")
 @requests_option
+@capture_options
 @click.option(
     "--jsonl",
     "as_lines",
@@ -59,6 +65,8 @@ def command(
     words: Sequence[str],
     kind: str | None,
     requests_file: str | None,
+    is_capture: bool,
+    where: str | None,
     as_lines: bool,
     keep_going: bool,
     is_hex: bool,
@@ -74,7 +82,7 @@ def command(
     number of frames as on a connection: an int32 size, a header, a message.
     Requests identify themselves; responses need API and VERSION, or --requests.
     Frames of kind message have a size but no header. `tagwire encode` reads the
-    output back.
+    output back. With --capture, each frame also has its number, connection and time.
 
     Missing bytes, extra bytes and bytes that the version does not allow are
     rejected with their position. Frames before an invalid frame are printed, but
@@ -88,12 +96,23 @@ def command(
       tagwire decode --frame request --jsonl sent.bin
       tagwire decode --frame response --requests sent.bin --jsonl received.bin
       tagwire decode --frame response Metadata 12 received.bin
+      tagwire decode --capture frames.jsonl.gz --where 'api=Metadata error=any' --jsonl
     """
     how = frame_json.Reading(style, not lenient, limits_of(limits), None if as_lines else 2)
     registry = find_registry(package)
+    if where is not None and not is_capture:
+        raise click.UsageError("--where needs --capture.")
+    if is_capture:
+        if kind is not None or requests_file is not None or is_hex:
+            raise click.UsageError("--capture can't be combined with --frame, --requests and --hex.")
+        captured = chosen_frames(one_file(words), registry, where)
+        parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
+        if not _print_all(parts, how.indent, keep_going=keep_going):
+            raise click.exceptions.Exit(1)
+        return
     if kind is None:
         if requests_file is not None or keep_going:
-            raise click.UsageError("--requests and --keep-going need --frame.")
+            raise click.UsageError("--requests needs --frame, and --keep-going --frame or --capture.")
         _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":
@@ -102,7 +121,7 @@ def command(
     decoder, files = _decoder(registry, words, kind, asked, how)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
     placed = placed if asked is None else asked.checked(placed)
-    if not _print_all(placed, decoder, how.indent, keep_going=keep_going):
+    if not _print_all(_with_decoder(placed, decoder), how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
 
@@ -115,7 +134,7 @@ def _decode_messages(
     if as_lines:
         if not is_hex:
             raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
-        _print_all(hex_lines(one_file(files)), decoder, how.indent, keep_going=False)
+        _print_all(_with_decoder(hex_lines(one_file(files)), decoder), how.indent, keep_going=False)
         return
     file = one_file(files)
     data = read_bytes(file, is_hex=is_hex)
@@ -155,12 +174,14 @@ def _decoder(
     return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files
 
 
-def _print_all(
-    placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder", indent: int | None, *, keep_going: bool
-) -> bool:
-    """Print what the frames say; whether all could be read. Raises InputError at the first that could not."""
+def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder") -> "Iterator[_Part]":
+    return ((place, data, decoder) for place, data in placed)
+
+
+def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
+    """Print frames, and return whether all could be read. Raises InputError at the first that could not."""
     good = True
-    for place, data in placed:
+    for place, data, decoder in parts:
         try:
             with at(place):
                 text = decoder(data)

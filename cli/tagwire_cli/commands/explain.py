@@ -10,6 +10,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import (
+    capture_options,
     limit_option,
     limits_of,
     package_option,
@@ -53,7 +54,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @click.option("--no-records", is_flag=True, help="Show records in messages as bytes.")
 @only_format_option
 @click.option("--guess", is_flag=True, help="Guess what the input is.")
-@click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
+@capture_options
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
@@ -99,6 +100,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     Examples:
       tagwire explain 0012000300000007000864656d6f2d61707000087461677769726504312e3000
       tagwire explain traffic.pcap
+      tagwire explain frames.jsonl.gz --where 'api=Fetch error=any'
       tagwire explain /var/kafka-logs/orders-0
       echo 00 01 67 00 01 6d | tagwire explain LeaveGroupRequest 0 --hex
       tagwire explain --request frame.bin
@@ -110,6 +112,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     """
     from tagwire_cli.explaining.detection import detect, is_unnamed
     from tagwire_cli.explaining.units import Asked, Input, explain_detected, explain_units, way_of
+    from tagwire_cli.input.filters import frame_test
 
     _refuse_both(options)
     kind = _kind(options)
@@ -124,6 +127,7 @@ def command(words: Sequence[str], **options: Any) -> None:
         opens_records=not options["no_records"],
         strict=not options["lenient"],
         limits=limits_of(options["limits"]),
+        where=None if options["where"] is None else frame_test(registry, options["where"]),
     )
     encoding = "hex" if options["is_hex"] else options["encoding"]
     if is_detected:
@@ -151,7 +155,7 @@ def command(words: Sequence[str], **options: Any) -> None:
 
 def _kind(options: dict[str, Any]) -> str:
     """What the bytes are said to be. Raises click.UsageError for two things at once."""
-    said = [name for name in ("request", "response", "guess", "capture") if options[name]]
+    said = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         said.append("format")
     if len(said) > 1:

@@ -9,8 +9,9 @@ import click
 from tagwire.message.json import field_to_json
 from tagwire.selection.paths import SelectionError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limits_of, selection_options
+from tagwire_cli.arguments.options import capture_options, limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.selected import order_hint, source
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -25,6 +26,7 @@ __all__ = ["command"]
 @click.command("get")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+@capture_options
 @selection_options("The input is hex; white space is ignored.")
 def command(
     words: Sequence[str],
@@ -32,6 +34,8 @@ def command(
     kind: str | None,
     requests_file: str | None,
     as_json: bool,
+    is_capture: bool,
+    where: str | None,
     is_hex: bool,
     limits: Sequence[str],
     package: str | None,
@@ -48,23 +52,31 @@ def command(
 
     With --frames, the input is a stream of frames as sent over a connection.
     Requests state their version; frames of other APIs are skipped.
-    header.client_id and similar paths select fields of the header.
+    header.client_id and similar paths select fields of the header. With --capture, both
+    work for the requests or the responses in captured frames.
 
     \b
     Examples:
       tagwire get MetadataResponse 12 'brokers[].host' 'brokers[].port' < body.bin
       tagwire get --frames request Metadata header.client_id 'topics[].name' --json < sent.bin
       tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
+      tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
-    bounds = limits_of(limits)
-    make, rest = source(find_registry(package), words, kind, requests_file, bounds, is_hex=is_hex)
+    if is_capture and (kind is not None or requests_file is not None or is_hex):
+        raise click.UsageError("--capture can't be combined with --frames, --requests and --hex.")
+    if where is not None and not is_capture:
+        raise click.UsageError("--where needs --capture.")
+    bounds, registry = limits_of(limits), find_registry(package)
+    kind = "capture" if is_capture else kind
+    make, rest = source(registry, words, kind, requests_file, bounds, is_hex=is_hex)
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
-    for number, (place, data) in enumerate(selected.parts(file, kind, is_hex=is_hex), 1):
+    parts = selected.captured(chosen_frames(file, registry, where)) if is_capture else None
+    for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
         with at(place, b"" if is_hex else data):
-            version = selected.version_of(data)
+            version = version_of(data)
             rows = [] if version is None else selected.rows(data, version)
             inner = [] if version is None else _struct_versions(selected.selection, version)
         for row in rows:

@@ -94,9 +94,9 @@ def command(
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str) -> "Iterator[Part]":
     """Read the frames of a capture; each comes with the function that writes its line."""
-    for frame in captured_frames(file, registry):
-        redact: Redact = redaction.request
-        if not frame.is_request:
+    for frame in captured_frames(file, registry, closes=True):
+        redact: Redact = bytes if frame.is_close else redaction.request
+        if not (frame.is_request or frame.is_close):
             redact = partial(_response, redaction, api_of(frame, file), frame.rivals)
         yield f"line {frame.number}", frame.data, redact, partial(_write_row, frame.row)
 

@@ -65,9 +65,9 @@ def command(
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
-    for place, data in selected.parts(file, kind, is_hex=is_hex):
+    for _, place, data, version_of in selected.parts(file, kind, is_hex=is_hex):
         with at(place):
-            version = selected.version_of(data)
+            version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)
         whole = data if kind is None else len(data).to_bytes(4, "big") + data

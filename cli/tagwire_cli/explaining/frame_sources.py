@@ -1,7 +1,7 @@
 """Many frames out of one input: a stream with sizes, or a capture of both directions."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Final, NamedTuple
 
@@ -55,14 +55,16 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
     splitter.close()
 
 
-def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[InputFrame]:
-    """Read the frames of a capture, with the API of each response.
+def captured_frames(
+    data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
+) -> Iterator[InputFrame]:
+    """Read the frames of a capture, or those that `where` accepts, with the API of each response.
 
     A gap in a network capture, and a line that isn't a captured frame, appear in their position as errors. Raises
     CaptureError.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
-    return map(input_frame, paired(frames, registry))
+    return map(input_frame, filter(where or (lambda frame: True), paired(frames, registry)))
 
 
 def input_frame(frame: CapturedFrame) -> InputFrame:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import click
 
-from tagwire.captures import is_capture
+from tagwire.captures import CapturedFrame, is_capture
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.frames.registry import Registry
@@ -50,6 +50,8 @@ class Asked(NamedTuple):
     opens_records: bool
     strict: bool
     limits: Limits
+    where: Callable[[CapturedFrame], bool] | None = None
+    """Which captured frames are shown; None for all."""
 
 
 class Input(NamedTuple):
@@ -82,11 +84,13 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
     if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
-        frames = captured_frames(data, given.port, asked.registry)
+        frames = captured_frames(data, given.port, asked.registry, asked.where)
         return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
     data = bytes_of(data, given.encoding)
     if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
         return True, _each(wanted(stream_frames(data), given.only), way)
+    if asked.where is not None:
+        raise click.UsageError("--where needs captured frames.")
     if given.only is not None:
         raise click.UsageError("--only needs --frames or --capture.")
     return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])

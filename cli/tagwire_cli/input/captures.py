@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 from tagwire.captures import CaptureError, frames_of_stream, paired
 from tagwire.errors import TagwireError
 from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.filters import frame_test
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
 
-__all__ = ["api_of", "captured_frames", "digest", "read_faults", "round_trip"]
+__all__ = ["api_of", "captured_frames", "chosen_frames", "digest", "read_faults", "round_trip"]
 
 _FAULTS: Final = "sender_faults.json"
 
@@ -35,6 +36,12 @@ def captured_frames(
     name = "captured frames" if file == "-" else file
     stream = BytesIO(read_bytes(file, is_hex=False))
     yield from paired(frames_of_stream(stream, name, registry, port=port, closes=closes), registry)
+
+
+def chosen_frames(file: str, registry: "Registry", where: str | None) -> Iterator["CapturedFrame"]:
+    """Read the frames that match a filter, or all. Raises FilterError, and as `captured_frames`."""
+    test = None if where is None else frame_test(registry, where)
+    return (frame for frame in captured_frames(file, registry) if test is None or test(frame))
 
 
 def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ object around them. Pure functions; streams and errors of places are elsewhere.
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -23,6 +23,7 @@ from tagwire.message.json_text import dumped, object_text
 from tagwire.text_format import a_kind, near, shown
 
 if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
     from tagwire.message import Message
@@ -32,8 +33,16 @@ if TYPE_CHECKING:
     Encoder = Callable[[Any], bytes]
     """JSON to a frame without its size. Raises TagwireError."""
 
-__all__ = ["Reading", "message_decoder", "message_encoder", "raw_text", "request_decoder", "response_decoder"]
-__all__ += ["body_encoder", "frame_encoder"]
+__all__ = [
+    "Reading",
+    "captured_decoder",
+    "message_decoder",
+    "message_encoder",
+    "raw_text",
+    "request_decoder",
+    "response_decoder",
+]
+__all__ += ["body_encoder", "frame_encoder", "response_decoder"]
 
 _KEYS: Final = ("message", "version", "header", "body")
 
@@ -64,6 +73,18 @@ def response_decoder(registry: "Registry", asked: "Callable[[bytes], tuple[int, 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *asked(data), strict=how.strict, limits=how.limits)
         return _frame_text(frame.header, frame.message, frame.version, how)
+
+    return decode
+
+
+def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
+    """Return a decoder of one captured frame, whose bytes it knows."""
+
+    def decode(data: bytes) -> str:
+        found = frame.decode(strict=how.strict, limits=how.limits)
+        row = {"frame": frame.number, "connection": frame.connection, "time": frame.time}
+        members = {name: dumped(value) for name, value in row.items()}
+        return _frame_text(found.header, found.message, found.version, how, members)
 
     return decode
 
@@ -109,9 +130,12 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
     return encode
 
 
-def _frame_text(header: "Message", message: "Message", version: int, how: Reading) -> str:
-    """The object as text; the header is lossless in every style."""
+def _frame_text(
+    header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
+) -> str:
+    """Return the object as text, with the members in `first` before others; the header is lossless in every style."""
     members = {
+        **(first or {}),
         "message": dumped(message.NAME),
         "version": str(version),
         "header": header.to_json_text(message.header_version(version), indent=how.indent),

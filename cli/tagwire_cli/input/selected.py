@@ -19,10 +19,15 @@ from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.frame_stream import frames
 
 if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
     from tagwire.message import Message
+
+    Part = tuple[int, str, bytes, Callable[[bytes], int | None]]
+    """The number of a frame, from 1; its position, "" for a single message; its bytes; and what tells the version of
+    the message in them, or None if they are another message."""
 
 __all__ = ["Selected", "order_hint", "source"]
 
@@ -39,16 +44,24 @@ class Selected:
     ) -> None:
         self.selection = selection
         self._asked = asked
-        self.version_of = version_of
-        """The version of the message in these bytes; None where it is another message."""
+        self._version_of = version_of
         self._limits = limits
 
-    def parts(self, file: str, kind: str | None, *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-        """Read the messages or frames of a file, with their positions; the position of a single message is ""."""
+    def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
+        """Read the messages or frames of a file."""
         if kind is None:
-            return iter([("", read_bytes(file, is_hex=is_hex))])
+            return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
-        return found if self._asked is None else self._asked.checked(found)
+        found = found if self._asked is None else self._asked.checked(found)
+        return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
+
+    def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
+        """Return the captured frames that have the message."""
+        message = self.selection.message
+        for frame in frames:
+            version = frame.api and frame.api[1]
+            if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:
+                yield frame.number, f"frame {frame.number}", frame.data, lambda _, version=version: version
 
     def rows(self, data: bytes, version: int) -> list[Any]:
         """The rows, as tuples. Raises DecodeError."""
@@ -113,6 +126,14 @@ def _source(
         message, version, rest = message_of(registry, words)
         return lambda paths: Selected(select(message, *paths), lambda _: version, limits), rest
     require_headers(registry)
+    if kind == "capture":
+        name, rest = _first(words, "MESSAGE")
+        message = find_message(registry, name)
+        if message.KIND not in ("request", "response"):
+            text = f"{message.NAME} is {a_kind(message.KIND)}, not a request or response"
+            raise click.BadParameter(text, param_hint="MESSAGE")
+        make = registry.select_request if message.KIND == "request" else registry.select_response
+        return lambda paths: Selected(make(message, *paths), lambda _: None, limits), rest
     if kind == "request":
         name, rest = _first(words, "MESSAGE")
         request = _request(registry, name)

@@ -377,3 +377,31 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         os.close(writer)
         _, said = running.communicate(GOOD * 1000)
     assert said == b""
+
+
+# ---------------------------------------------------------------- captures
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("decode", CAPTURES, "--where", "api=heartbeat error=25 version=0", "--jsonl"),
+     '{"frame": 3328, "connection": "k44-kmsg 1600", "time": null, "message": "HeartbeatResponse", "version": 0,'),
+    (("get", "--file", CAPTURES, "--where", "conn='k44-kmsg 1600'", "HeartbeatResponse", "error_code"), "25"),
+    (("get", "--file", CAPTURES, "--json", "--where", "error=UNKNOWN_MEMBER_ID", "HeartbeatResponse", "error_code"),
+     '{"frame": 3328, "values": {"error_code": 25}}'),
+    (("explain", CAPTURES, "--where", "api=12 version=0 dir=response -error=0"), "# frame 3328, response, kmsg-probe"),
+])  # fmt: skip
+def test_captured_frames_that_match(words: Sequence[object], expected: str) -> None:
+    first, *_ = run(words[0], "--capture", *words[1:], code=0).stdout.splitlines()
+    assert first.startswith(expected)
+
+
+@pytest.mark.parametrize(("words", "code", "text"), [
+    (("decode", "--where", "api=Fetch"), 2, "--where needs --capture"),
+    (("decode", "--capture", "--frame", "request"), 2, "--capture can't be combined with --frame"),
+    (("get", "--capture", "--where", "api=Fetsch", "FetchRequest", "max_bytes"), 1, "did you mean 'Fetch'?"),
+    (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 1, "'orders' is text"),
+    (("get", "--capture", "RequestHeader", "client_id"), 2, "RequestHeader is a header, not a request or response"),
+    (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
+])  # fmt: skip
+def test_captures_that_are_asked_for_wrongly(words: Sequence[object], code: int, text: str) -> None:
+    refused(run(*words, stdin="00"), text, code=code)

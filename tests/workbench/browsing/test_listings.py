@@ -16,8 +16,8 @@ from tagwire.captures import read as read_capture
 from tagwire.errors import TagwireError
 from tagwire.records import read_batches
 from tagwire.sensitive import showing_sensitive
+from tagwire_cli.input.filters import FilterError, parse_filter
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
-from tagwire_workbench.browsing.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.growing_file import open_growing
 from tagwire_workbench.browsing.listing import Listing
 from tagwire_workbench.browsing.view import View

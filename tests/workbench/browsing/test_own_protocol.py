@@ -7,7 +7,7 @@ import pytest
 from browsed import line, listing_of, write_lines
 from build_package import build_package
 
-from tagwire_workbench.browsing.filters import parse_filter
+from tagwire_cli.input.filters import parse_filter
 from tagwire_workbench.browsing.frame_listing import FrameListing
 from tagwire_workbench.browsing.view import View
 

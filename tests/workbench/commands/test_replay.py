@@ -27,8 +27,8 @@ from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataR
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
 from tagwire_workbench.proxy import CaptureFile, RecordedFrame
-from tagwire_workbench.replaying.carrying import Carried
 from tagwire_workbench.replaying.answers import Ignored, answer_differences
+from tagwire_workbench.replaying.carrying import Carried
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "replay.json").read_text())
 BROKERS = [MetadataResponseBroker(node_id=1, host="b1", port=9092)]

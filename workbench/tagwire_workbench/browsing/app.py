@@ -14,10 +14,10 @@ from tagwire.explain.names import name_note
 from tagwire.frames.registry import Registry
 from tagwire.text_format import count, printable
 from tagwire_cli.explaining.explained import facts_of
+from tagwire_cli.input.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.byte_view import ByteView, width_beside
 from tagwire_workbench.browsing.entry_list import EntryList
 from tagwire_workbench.browsing.field_tree import FieldTree
-from tagwire_workbench.browsing.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.help_screen import HelpScreen
 from tagwire_workbench.browsing.listing import Listing, Looked
 from tagwire_workbench.browsing.outline import Buffer, outline

@@ -18,7 +18,7 @@ from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.tracing import trace_batches
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
-from tagwire_workbench.browsing.filters import FilterError, Term, ranges_of
+from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, Listing, Looked, Test
 
 __all__ = ["BatchListing"]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.sensitive import hides
-from tagwire.text_format import near, printable
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire.text_format import printable
 from tagwire_cli.explaining.units import Asked, explain_captured
+from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
 from tagwire_workbench.browsing.carried import are_fine, unpacked_records
-from tagwire_workbench.browsing.filters import FilterError, Term, number_test
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
 from tagwire_workbench.browsing.listing import Column, Listing, Looked, Test
@@ -27,7 +26,6 @@ __all__ = ["FrameListing"]
 
 _DIRECTIONS: Final = {"req": 0, "request": 0, "resp": 1, "response": 1}
 _WORDS: Final = ("req", "resp", "!")
-_SUFFIXES: Final = ("Request", "Response")
 
 
 class FrameListing(Listing):
@@ -110,7 +108,7 @@ class FrameListing(Listing):
             found = otherwise
             for kind in ("request", "response"):
                 with suppress(UnknownMessageError):
-                    found = _stem(self.asked.registry.find(kind, key).NAME)
+                    found = api_stem(self.asked.registry.find(kind, key).NAME)
                     break
             self._titles[key] = found
         return found
@@ -158,7 +156,7 @@ class FrameListing(Listing):
         if term.key == "is":
             return _property(term, self.is_faulty)
         if term.key == "api":
-            keys = self._keys(term)
+            keys = api_keys(self.asked.registry, term)
             return lambda entry: table.keys[entry] in keys
         if term.key == "dir":
             kinds = {_direction(term, value) for value in term.values}
@@ -173,18 +171,6 @@ class FrameListing(Listing):
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
-
-    def _keys(self, term: Term) -> set[int]:
-        registry = self.asked.registry
-        names = {_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
-        found = set[int]()
-        for value in term.values:
-            name = names.get(_stem(value).casefold())
-            key = whole_number(value) if name is None else registry[name].API_KEY
-            if key is None:
-                raise FilterError(f"api={value}: there is no such API{near(value, [*map(_stem, names.values())])}")
-            found.add(key)
-        return found
 
     def texts(self, entry: int) -> Iterator[bytes]:
         """The cells, and the bytes without those that are sensitive, unpacked where they are packed."""
@@ -220,12 +206,6 @@ class FrameListing(Listing):
 
     def close(self) -> None:
         self.file.close()
-
-
-def _stem(name: str) -> str:
-    """What request and response of an API have in common."""
-    ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
-    return name[: len(name) - len(ending)]
 
 
 @cache  # asked for each frame

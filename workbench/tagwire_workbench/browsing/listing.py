@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tagwire_cli.explaining.explained import Explained
-from tagwire_workbench.browsing.filters import Term
+from tagwire_cli.input.filters import Term
 
 __all__ = ["FAULTY", "FINE", "UNKNOWN", "Column", "Listing", "Looked", "Test"]
 

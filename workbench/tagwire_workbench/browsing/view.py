@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Final
 
 from tagwire.errors import TagwireError
-from tagwire_workbench.browsing.filters import Term
+from tagwire_cli.input.filters import Term
 from tagwire_workbench.browsing.listing import Listing, Test
 from tagwire_workbench.browsing.searching import contains
 

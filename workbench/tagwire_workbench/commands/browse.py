@@ -79,8 +79,8 @@ def command(
       tagwire browse /var/lib/kafka/orders-0 --filter is=fault
     """
     from tagwire_cli.explaining.units import Asked
+    from tagwire_cli.input.filters import FilterError
     from tagwire_workbench.browsing.app import Browser
-    from tagwire_workbench.browsing.filters import FilterError
     from tagwire_workbench.browsing.opening import How, open_listing
 
     _require_terminal(path)

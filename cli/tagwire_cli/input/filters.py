@@ -1,0 +1,138 @@
+"""The filter language: words with blanks between them, all of which a frame or batch must match.
+
+`api=Fetch` names a column, `is=fault` a property, and any other word is text to be found (`text=`
+before it is for text with `=` in it). A comma separates alternatives (`api=Fetch,Produce`), and `-`
+before a word excludes what it matches. Words with blanks are quoted.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.text_format import near
+from tagwire_cli.arguments.numbers import whole_number
+
+if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
+    from tagwire.frames.registry import Registry
+
+__all__ = ["FilterError", "Term", "api_keys", "api_stem", "frame_test", "number_test", "parse_filter", "ranges_of"]
+
+_SUFFIXES: Final = ("Request", "Response")
+_FRAME_KEYS: Final = ("api", "version", "dir", "conn", "error")
+
+
+class FilterError(TagwireError, ValueError):
+    """A filter that makes no sense."""
+
+
+class Term(NamedTuple):
+    """A word of a filter."""
+
+    key: str
+    """"" for text."""
+    value: str
+    is_excluded: bool = False
+
+    @property
+    def values(self) -> list[str]:
+        """The alternatives."""
+        return self.value.split(",")
+
+
+def parse_filter(text: str, keys: Sequence[str]) -> list[Term]:
+    """The terms of a filter. Raises FilterError for a key that there is none of."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise FilterError(f"the filter {text!r} can't be read: {str(error).lower()}") from None
+    return [_term(word, keys) for word in words]
+
+
+def _term(word: str, keys: Sequence[str]) -> Term:
+    is_excluded = word.startswith("-") and len(word) > 1
+    word = word[is_excluded:]
+    match = re.fullmatch(r"([a-z]+)=(.*)", word, re.DOTALL)
+    if match is None:
+        return Term("", word, is_excluded)
+    key, value = match.groups()
+    if key == "text":
+        return Term("", value, is_excluded)
+    if key not in keys:
+        raise FilterError(f"there is no filter {key}={near(key, list(keys))}; filters are {', '.join(keys)} and text")
+    if not value:
+        raise FilterError(f"{key}= needs a value")
+    return Term(key, value, is_excluded)
+
+
+def ranges_of(term: Term) -> list[tuple[int, int | None]]:
+    """The numbers that a term names, `3`, `3-5` or `3-`: first and last, None for no last. Raises FilterError."""
+    found: list[tuple[int, int | None]] = []
+    for text in term.values:
+        match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
+        if match is None:
+            raise FilterError(f"{term.key}={term.value}: {text!r} is not a number or a range such as 3-5")
+        low = int(match[1])
+        found.append((low, low if match[2] is None else int(match[3]) if match[3] else None))
+    return found
+
+
+def number_test(term: Term) -> Callable[[int], bool]:
+    """Whether a number is one of those that a term names. Raises FilterError."""
+    ranges = ranges_of(term)
+    return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
+
+
+def api_stem(name: str) -> str:
+    """Return what the request and the response of an API have in common."""
+    ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
+    return name[: len(name) - len(ending)]
+
+
+def api_keys(registry: "Registry", term: Term) -> set[int]:
+    """Return the API keys that a term names, by name or number. Raises FilterError."""
+    names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
+    found = set[int]()
+    for value in term.values:
+        name = names.get(api_stem(value).casefold())
+        key = whole_number(value) if name is None else registry[name].API_KEY
+        if key is None:
+            raise FilterError(f"api={value}: there is no such API{near(value, [*map(api_stem, names.values())])}")
+        found.add(key)
+    return found
+
+
+def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
+    """Return a function that tells whether a captured frame matches a filter. Raises FilterError."""
+    tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
+    return lambda frame: all(test(frame) != is_excluded for test, is_excluded in tests)
+
+
+def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
+    values = [value.casefold() for value in (term.value, *term.values)]  # a name may contain commas
+    if term.key == "api":
+        keys = api_keys(registry, term)
+        return lambda frame: frame.api is not None and frame.api[0] in keys
+    if term.key == "version":
+        fits = number_test(term)
+        return lambda frame: frame.api is not None and fits(frame.api[1])
+    if term.key == "dir":
+        if set(values) - {"request", "response"}:
+            raise FilterError(f"dir={term.value}: a direction is request or response")
+        return lambda frame: frame.direction in values
+    if term.key == "conn":
+        return lambda frame: frame.connection.casefold() in values
+    if term.key == "error":
+        return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
+    raise FilterError(f"{term.value!r} is text; only `tagwire browse` finds text. Filters are {', '.join(_FRAME_KEYS)}")
+
+
+def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
+    """Return the error codes of a response, as numbers and as names, and `any`."""
+    try:
+        errors = [] if frame.is_request else registry.errors(frame.message)
+    except TagwireError:  # it can't be decoded
+        return []
+    return [text for each in errors for text in ("any", str(int(each.code)), str(each.code).casefold())]
