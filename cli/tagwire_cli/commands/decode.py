@@ -112,7 +112,7 @@ def command(
         return
     if kind is None:
         if requests_file is not None or keep_going:
-            raise click.UsageError("--requests needs --frame, and --keep-going --frame or --capture.")
+            raise click.UsageError("--requests and --keep-going need --frame; --keep-going also works with --capture.")
         _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":

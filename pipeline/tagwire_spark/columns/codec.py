@@ -170,12 +170,17 @@ class Decoding(NamedTuple):
     @property
     def schema(self) -> StructType:
         """The struct of `decode` as a type of Spark's."""
-        return _struct(_types(self).type, self.cls)
+        return _struct(_types(self).type)
+
+    @property
+    def commented(self) -> DataType:
+        """The `schema` with the documentation of each field as its comment. No result of a worker has such a type."""
+        return _commented(self.schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
         """The same where no message is null: with NOT NULL wherever the message's spec says so."""
-        return _struct(_types(self).strict, self.cls)
+        return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
@@ -187,8 +192,8 @@ class _Types(NamedTuple):
     has_other_bytes: bool
 
 
-def _struct(type: Any, cls: type[Message]) -> StructType:
-    found = _commented(spark_type(type), cls)
+def _struct(type: Any) -> StructType:
+    found = spark_type(type)
     assert isinstance(found, StructType)
     return found
 

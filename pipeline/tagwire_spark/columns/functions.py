@@ -67,7 +67,8 @@ def from_message(
     """
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
-    return _decoder(wanted)(_column(data), *columns)
+    # The cast changes no bytes: it gives the fields their comments.
+    return _decoder(wanted)(_column(data), *columns).cast(wanted.commented)
 
 
 def to_message(

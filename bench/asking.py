@@ -1,0 +1,165 @@
+"""Compare how fast tagwire's connections and the clients of its peers exchange requests on one loopback connection.
+
+    .venv-bench/bin/python bench/asking.py [rounds]
+
+Each client waits for the answer to a request before it sends the next one. The server answers with prepared bytes in
+a process of its own. Times are the best of all rounds, which run one client after the other.
+"""
+
+import asyncio
+import multiprocessing
+import socket
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import tagwire
+import tagwire_messages as messages
+from tagwire_messages.api_versions_response import ApiVersion
+from tagwire_messages.fetch_request import FetchPartition, FetchTopic
+from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionData
+from tagwire_messages.metadata_response import MetadataResponseBroker
+
+VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
+"""What the server offers by API key: aiokafka has no later versions of Heartbeat and Fetch."""
+LARGE: Final = 1_000_000
+"""kafka-python takes frames of up to 1 MiB.
+
+
+def serve(listening: socket.socket) -> None:
+    """Answer every connection, each in a thread of its own."""
+    host, port = listening.getsockname()
+    partition = PartitionData(partition_index=0, high_watermark=1, records=bytes(LARGE))
+    answers = {
+        1: messages.FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])]),
+        3: messages.MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=0, host=host, port=port)], controller_id=0
+        ),
+        12: messages.HeartbeatResponse(),
+        18: messages.ApiVersionsResponse(
+            api_keys=[ApiVersion(api_key=key, min_version=a, max_version=b) for key, (a, b) in VERSIONS.items()]
+        ),
+    }
+    prepared: dict[bytes, bytes] = {}
+
+    def answer(client: socket.socket) -> None:
+        with client, client.makefile("rb") as requests:
+            while size := requests.read(4):
+                request = requests.read(int.from_bytes(size, "big"))
+                api = request[:4]
+                if api not in prepared:
+                    key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
+                    is_known = version <= VERSIONS[key][1]
+                    response = answers[key] if is_known else answers[key].replace(error_code=35)
+                    prepared[api] = messages.registry.encode_response(response, version if is_known else 0)[4:]
+                body = prepared[api]
+                client.sendall((len(body) + 4).to_bytes(4, "big") + request[4:8] + body)
+
+    while True:
+        threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
+
+
+def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
+    """tagwire.connect."""
+    beat, fetch = requests_of_tagwire()
+    with tagwire.connect(("127.0.0.1", port), messages.registry, "bench") as broker:
+
+        def ask(is_large: bool, number: int) -> None:
+            for _ in range(number):
+                broker.ask(fetch if is_large else beat)
+
+        yield ask
+
+
+def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
+    """tagwire.connect_async."""
+    beat, fetch = requests_of_tagwire()
+    with asyncio.Runner() as runner:
+        connecting = tagwire.connect_async(("127.0.0.1", port), messages.registry, "bench")
+        broker = runner.run(connecting.__aenter__())
+        yield lambda is_large, number: runner.run(repeated(lambda: broker.ask(fetch if is_large else beat), number))
+        runner.run(connecting.__aexit__(None, None, None))
+
+
+def requests_of_tagwire() -> tuple[Any, Any]:
+    """Return a small request, and one with a large answer."""
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
+    fetch = messages.FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
+    return messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), fetch
+
+
+def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
+    """aiokafka's connection."""
+    from aiokafka.conn import create_conn
+    from aiokafka.protocol.fetch import FetchRequest
+    from aiokafka.protocol.group import HeartbeatRequest
+
+    with asyncio.Runner() as runner:
+        connection = runner.run(create_conn("127.0.0.1", port, client_id="bench"))
+
+        def one(is_large: bool) -> Awaitable[Any]:
+            if is_large:
+                return connection.send(FetchRequest(0, 1, LARGE, 0, [("t", [(0, 0, LARGE)])]))  # type: ignore[no-any-return]
+            return connection.send(HeartbeatRequest("g", 1, "m"))  # type: ignore[no-any-return]
+
+        yield lambda is_large, number: runner.run(repeated(lambda: one(is_large), number))
+        connection.close()
+
+
+def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
+    """kafka-python's client, with which its own consumers and producers send."""
+    from kafka.net.compat import KafkaNetClient
+    from kafka.protocol.consumer import FetchRequest, HeartbeatRequest
+
+    topic = FetchRequest.FetchTopic
+    partition = topic.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
+    fetch = FetchRequest(
+        replica_id=-1, max_wait_ms=0, min_bytes=1, max_bytes=LARGE, isolation_level=0,
+        topics=[topic(topic="t", partitions=[partition])], max_version=4,
+    )  # fmt: skip
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    client = KafkaNetClient(bootstrap_servers=f"127.0.0.1:{port}", client_id="bench")
+    node = client.least_loaded_node(bootstrap_fallback=True)
+    client.await_ready(node)
+
+    def ask(is_large: bool, number: int) -> None:
+        for _ in range(number):
+            client.send_and_receive(node, fetch if is_large else beat)
+
+    yield ask
+    client.close()
+
+
+async def repeated(ask: Callable[[], Awaitable[Any]], number: int) -> None:
+    """Send requests one after the other."""
+    for _ in range(number):
+        await ask()
+
+
+def main(rounds: int) -> None:
+    """Measure and print."""
+    clients = [contextmanager(each) for each in (blocking, in_a_loop, kafka_python, aiokafka)]
+    best: dict[tuple[str, bool], list[float]] = {}
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = multiprocessing.get_context("fork").Process(target=serve, args=(listening,), daemon=True)
+        server.start()
+        for _ in range(rounds):
+            for client in clients:
+                with client(listening.getsockname()[1]) as ask:
+                    for is_large, number in ((False, 1000), (True, 100)):
+                        ask(is_large, 10)
+                        started = time.perf_counter(), time.process_time()
+                        ask(is_large, number)
+                        took = time.perf_counter() - started[0], time.process_time() - started[1]
+                        row = best.setdefault((str(client.__doc__), is_large), [9e9, 9e9])
+                        row[:] = (min(a, b / number) for a, b in zip(row, took, strict=True))
+        server.terminate()
+    for (name, is_large), (wall, cpu) in sorted(best.items(), key=lambda item: item[0][1]):
+        print(f"{'1 MB' if is_large else 'small'}  {1 / wall:8,.0f} requests/s  {cpu * 1e6:8,.0f} us of CPU  {name}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9)
