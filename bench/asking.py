@@ -26,7 +26,7 @@ from tagwire_messages.metadata_response import MetadataResponseBroker
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
 """What the server offers by API key: aiokafka has no later versions of Heartbeat and Fetch."""
 LARGE: Final = 1_000_000
-"""kafka-python takes frames of up to 1 MiB.
+"""Bytes of records in a large answer."""
 
 
 def serve(listening: socket.socket) -> None:
@@ -121,7 +121,9 @@ def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
         topics=[topic(topic="t", partitions=[partition])], max_version=4,
     )  # fmt: skip
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-    client = KafkaNetClient(bootstrap_servers=f"127.0.0.1:{port}", client_id="bench")
+    client = KafkaNetClient(
+        bootstrap_servers=f"127.0.0.1:{port}", client_id="bench", receive_message_max_bytes=2 * LARGE
+    )
     node = client.least_loaded_node(bootstrap_fallback=True)
     client.await_ready(node)
 

@@ -75,7 +75,7 @@ class _Side:
         """Why the connection is unusable; None as long as it is usable."""
         self._splitter = FrameSplitter(max_size=max_size)
 
-    def _receive(self, data: bytes) -> list[Any]:
+    def _receive(self, data: bytes | memoryview) -> list[Any]:
         self._check()
         found: list[Any] = []
         at = self._splitter.offset
@@ -126,6 +126,8 @@ class Connection(_Side):
         """The last request that was sent."""
         self.waits = False
         """Whether the last request that was sent gets a response: a ProduceRequest with `acks` 0 gets none."""
+        self._usual_versions: dict[type[Message], int] = {}
+        """The highest common version of a request, if it has all fields; else -1."""
         self._has_announced = False
         self._pairing = Pairing[Asked](registry)
         self._next_id = 0
@@ -160,7 +162,7 @@ class Connection(_Side):
         self._next_id = (number + 1) & 0x7FFFFFFF
         return len(frame).to_bytes(4, "big") + frame
 
-    def receive(self, data: bytes) -> list[Answer]:
+    def receive(self, data: bytes | memoryview) -> list[Answer]:
         """Take bytes of the peer, and return the answers that are complete; empty bytes are the end of the stream.
 
         Bytes that can't be read make the connection unusable: answers before them are returned, `error` is set, and the
@@ -184,15 +186,17 @@ class Connection(_Side):
     def _best(self, request: Message) -> tuple[int, bytes]:
         """Return the version to send a request in, and its frame."""
         cls = type(request)
-        theirs = self._peer_versions(cls)
-        version = best_version(cls, theirs)
-        # Usually so, and looking for losses takes longer than encoding.
-        if carries_all(cls, version):  # type: ignore[arg-type]  # classes are hashable
+        usual = self._usual_versions.get(cls)
+        if usual is None:
+            version = best_version(cls, self._peer_versions(cls))
+            # Often the version has all fields. Looking for losses takes longer than encoding.
+            usual = self._usual_versions[cls] = version if carries_all(cls, version) else -1  # type: ignore[arg-type]
+        if usual >= 0:
             try:
-                return version, self._encoded(request, version)
+                return usual, self._encoded(request, usual)
             except EncodeError:  # such as null in a field that this version has no null for
                 pass
-        version = best_version(request, theirs)
+        version = best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
 
     def _encoded(self, request: Message, version: int) -> bytes:
@@ -232,6 +236,7 @@ class Connection(_Side):
         if is_fallback and key is not None and key not in versions:
             versions = {**versions, key: Versions(0, 0)}  # KIP-511: what every peer has
         self.versions.update(versions)
+        self._usual_versions.clear()
         self._has_announced = self._has_announced or (not is_fallback and not error)
 
 

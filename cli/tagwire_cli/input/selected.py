@@ -5,6 +5,7 @@ Frames of other APIs are none of the selection's: `get` passes over them, and
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +60,8 @@ class Selected:
         """Return the captured frames that have the message."""
         message = self.selection.message
         for frame in frames:
-            version = frame.api and frame.api[1]
             if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:
-                yield frame.number, f"frame {frame.number}", frame.data, lambda _, version=version: version
+                yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
         """The rows, as tuples. Raises DecodeError."""
@@ -80,6 +80,10 @@ class Selected:
     @property
     def _is_request(self) -> bool:
         return not isinstance(self.selection, Selection) and self.selection.message.KIND == "request"
+
+
+def _fixed(version: int, data: bytes) -> int:
+    return version
 
 
 def source(

@@ -40,12 +40,13 @@ def captured_frames(
             if head in MAGIC:
                 yield from frames_of_network(cast("BinaryIO", file), registry, port)
             elif head == _PARQUET:
-                rows = enumerate(_parquet(path, file), 1)
-                frames = (frame_of_row(number, row, f"{path}: row {number}") for number, row in rows)
-                yield from (each for each in frames if not each.is_close)
+                for number, row in enumerate(_parquet(path, file), 1):
+                    frame = frame_of_row(number, row, f"{path}: row {number}")
+                    if not frame.is_close:
+                        yield frame
             else:
-                frames = frames_of_lines(cast("BinaryIO", file), path, start=head)
-                yield from (each for each in frames if not each.is_close)
+                lines = frames_of_lines(cast("BinaryIO", file), path, start=head)
+                yield from (each for each in lines if not each.is_close)
         except CaptureError as error:
             text = str(error)
             where = text if text.startswith(path) else f"{path}: {text}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Peer", "connect"]
 
-_READ_SIZE: Final = 1 << 16
+_READ_SIZE: Final = 1 << 18
 _MOST_WAITING: Final = 64
 """Requests that are sent before their answers are read."""
 
@@ -62,6 +62,7 @@ class Peer:
         self.connection = connection
         self._socket = sock
         self._answers: deque[Answer] = deque()
+        self._buffer = memoryview(bytearray(_READ_SIZE))
 
     def learn_versions(self) -> None:
         """Ask for the peer's versions, if the protocol can and they are unknown. `connect` has done it."""
@@ -121,13 +122,13 @@ class Peer:
                 self.close()
                 raise self.connection.error
             try:
-                data = self._socket.recv(_READ_SIZE)
+                size = self._socket.recv_into(self._buffer)
             except TimeoutError:
                 self._fail(f"no answer came within {self._socket.gettimeout():g} s")
             except OSError as error:
                 self._fail(f"the connection was lost: {error.strerror or error}")
-            self._answers += self.connection.receive(data)
-            if not data:
+            self._answers += self.connection.receive(self._buffer[:size])
+            if not size:
                 self._fail("the peer closed the connection")
         return self._answers.popleft()
 

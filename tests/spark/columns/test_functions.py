@@ -58,7 +58,8 @@ def test_the_struct_is_that_of_the_schema(commits: "DataFrame") -> None:
         column = from_message("data", "OffsetCommitRequest", version or F.col("v"))
         schema = commits.select(column.alias("m")).schema
         assert schema["m"].dataType.simpleString() == schema_of_message("OffsetCommitRequest", version).simpleString()
-        partition = schema["m"].dataType["topics"].dataType.elementType["partitions"].dataType.elementType
+        found: Any = schema["m"].dataType
+        partition = found["topics"].dataType.elementType["partitions"].dataType.elementType
         assert partition["committed_offset"].metadata["comment"].startswith("The")
 
 

@@ -352,8 +352,8 @@ def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
     )
     parts = produced(("c", []), ("a", [(1, 6)]), ("b", [(0, 7)]))
     nothing = Ignored(kafka.registry, (), ())
-    frames = (frame(each, 9).data for each in (recorded, parts))
-    found = answer_differences(kafka.registry, 0, 9, *frames, nothing, Carried(kafka.registry))
+    one, other = (frame(each, 9).data for each in (recorded, parts))
+    found = answer_differences(kafka.registry, 0, 9, one, other, nothing, Carried(kafka.registry))
     assert [each.path for each in found] == ["responses[0].partition_responses[0]", "responses[2]"]
 
 

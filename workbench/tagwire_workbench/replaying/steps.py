@@ -49,9 +49,9 @@ def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> I
         if pairing.has_ids and len(frame.data) < start + 4:
             raise CaptureError(f"{name}: line {frame.number} can't be played: its frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
-        request: bytes | None = b""
+        request = b"" if frame.is_request else pairing.answer(connection, frame.data)
+        if request is None:
+            continue
         if frame.is_request:
             pairing.ask(connection, frame.data, frame.data)
-        elif (request := pairing.answer(connection, frame.data)) is None:
-            continue
         yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
