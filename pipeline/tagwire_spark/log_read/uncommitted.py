@@ -1,23 +1,29 @@
 """Which records of a partition belong to transactions that were not committed.
 
 Brokers write an aborted transaction into the `.txnindex` of the segment that
-has its marker, and snapshots of what they know of producers. What is behind the
-latest snapshot is gone over batch by batch; without any, the whole log is.
-What a process has gone over it does not go over again, unless the log has changed there.
+has its marker, and snapshots of what they know of producers. After the latest snapshot, the
+batch headers are read; without any snapshot, those of the whole log. A process does not read
+them twice, unless the log has changed there.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.compute
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
-from tagwire.log.damage import Found, pieces
+from tagwire.log.column_stream import Pass, ReadOptions
+from tagwire.log.column_table import root_column
 from tagwire.log.errors import placed
 from tagwire.log.scan import Scan
-from tagwire.records import RecordBatch, control_record
+from tagwire.records import control_record
+from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, folder_location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
@@ -27,6 +33,10 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
 __all__ = ["Transactions", "check_abort", "transactions_of"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+
+_HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
 
 class Transactions(NamedTuple):
@@ -61,13 +71,14 @@ class Transactions(NamedTuple):
 
 
 class _Reached(NamedTuple):
-    """How far the batches of a partition were gone over, and what was open there."""
+    """How far the batches of a partition were read, and which transactions were open there."""
 
     file: str
     position: int
-    """Of the last batch."""
+    end: int
+    """The bytes of the last batch."""
     sum: int
-    """Over its bytes: a log that was cut and written anew has another batch there."""
+    """Over these bytes: a log that was cut and written anew has another batch there."""
     offset: int
     """The one behind it."""
     running: dict[int, int]
@@ -78,6 +89,8 @@ _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
 """What this process has gone over: a stream asks at each trigger, and a log without snapshots is read once for all."""
 _MOST: Final = 10_000
 """Partitions in it."""
+_PASSES: Final[dict[Any, Pass]] = {}
+"""By formats and limits: what reads headers, for reuse, because it allocates buffers."""
 
 
 def check_abort(
@@ -117,26 +130,25 @@ def transactions_of(
     }
     key = location.name_of(partition.path.absolute()), repr(query.formats), query.permissive
     followed: set[tuple[int, int, int]] = set()
-    indexed_to = known_to
-    if has_indexes and (reached := _reached(partition, key, query)) is not None:
+    indexed_to, reached = known_to, None
+    if has_indexes and (reached := _reached(partition, key)) is not None:
         followed = set(reached.aborted)
         if reached.offset >= known_to:
             known_to, running = reached.offset, dict(reached.running)
     last = None
-    for segment, position, batch in _behind(partition, known_to, query):
-        last = segment.path.name, position, batch
-        if batch.is_transactional and batch.last_offset >= known_to:
-            try:
-                _follow(batch, running, followed)
-            except DecodeError as error:
-                if not query.permissive:
-                    raise placed(error, segment.name, "TWL106", position) from None
+    for segment, scan, headers in _headers(partition, known_to, query, reached):
+        if pc.any(headers.column("is_transactional")).as_py():
+            is_new = pc.greater_equal(headers.column("last_offset"), known_to)
+            wanted = headers.filter(pc.and_(headers.column("is_transactional"), is_new))
+            for row in wanted.to_pylist():
+                _follow(row, scan, running, followed, permissive=query.permissive)
+        position, end = headers.column("position")[-1].as_py(), headers.column("last_offset")[-1].as_py() + 1
+        last = segment.path.name, position, position + scan.size(position)
+        sum = crc32(scan.data[position : last[2]])
     if last is not None and has_indexes:
-        name, position, batch = last
         while len(_REACHED) >= _MOST:
             _REACHED.pop(next(iter(_REACHED)))
-        sum, offset = crc32(batch.encode()), max(known_to, batch.last_offset + 1)
-        _REACHED[key] = _Reached(name, position, sum, offset, dict(running), frozenset(followed))
+        _REACHED[key] = _Reached(*last, sum, max(known_to, end), dict(running), frozenset(followed))
     return Transactions(_joined(aborted | followed), min(running.values(), default=NO_OFFSET), indexed_to)
 
 
@@ -150,18 +162,41 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
     return tuple(found)
 
 
-def _behind(partition: Partition, offset: int, query: LogQuery) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """The whole batches of a partition from an offset on. Raises LogError as `_batches`."""
-    bases = [segment.base_offset or 0 for segment in partition.segments]
-    for index, segment in enumerate(partition.segments):
-        is_last = index + 1 == len(bases)
-        if not is_last and bases[index + 1] <= offset:
+def _headers(
+    partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
+) -> Iterator[tuple[Segment, Scan, Any]]:
+    """The headers of the whole batches of a partition, from an offset or from what was reached on, in Arrow batches.
+
+    Raises LogError for damage, unless the query is permissive. Bytes at a log's end that are not a batch may be
+    unfinished; the reader of the rows decides that.
+    """
+    options = ReadOptions(formats=query.formats, heads_only=True, errors="skip", limits=query.limits, verified=True)
+    read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
+    for segment, after in zip_longest(segments, segments[1:]):
+        if after is not None and (after.base_offset or 0) <= offset:
             continue
-        for position, batch in _batches(segment, offset, query, is_last=is_last):
-            yield segment, position, batch
+        with segment.opened() as data:
+            scan = Scan(segment.name, data, query.formats, query.limits)
+            if reached is not None and (reached.file, reached.offset) == (segment.path.name, offset):
+                start = reached.end
+            else:
+                start = segment.position_of(scan, offset) if offset > (segment.base_offset or 0) else 0
+            if scan.ends_at(start):
+                continue
+            read = read or Pass(root_column("batch", _HEADER, query.formats), options)
+            read.rows.begin(encodable(scan.file), start, None)
+            for array in chain(read.of_file(scan, None, cut_off=False), (read.rows.take() for _ in (0,))):
+                if len(headers := pa.record_batch(array)):
+                    yield segment, scan, headers
+            for damage in read.skipped:
+                if not query.permissive and not (after is None and scan.ends_at(damage.end)):
+                    raise damage.error
+            read.skipped.clear()
+    if read is not None:
+        _PASSES[query.formats, query.limits] = read
 
 
-def _reached(partition: Partition, key: tuple[str, str, bool], query: LogQuery) -> _Reached | None:
+def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
     """What is known of a partition, if its last batch is still the same."""
     known = _REACHED.get(key)
     if known is None:
@@ -169,7 +204,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool], query: LogQuery) 
     try:
         segment = next(each for each in partition.segments if each.path.name == known.file)
         with segment.opened() as data:
-            if crc32(Scan(segment.name, data, query.formats).batch(known.position).encode()) == known.sum:
+            if crc32(data[known.position : known.end]) == known.sum:
                 return known
     except (StopIteration, TagwireError):  # it is gone, or another one
         pass
@@ -177,28 +212,20 @@ def _reached(partition: Partition, key: tuple[str, str, bool], query: LogQuery) 
     return None
 
 
-def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -> Iterator[Found]:
-    """The whole batches from an offset on. Raises LogError for damage, unless the query is permissive.
-
-    Bytes at a log's end that are not a batch may be unfinished; the reader of the rows decides that.
-    """
-    with segment.opened() as data:
-        scan = Scan(segment.name, data, query.formats)
-        for piece in pieces(scan, segment.position_of(scan, offset)):
-            if isinstance(piece, Found):
-                yield piece
-            elif not query.permissive and not (is_last and scan.ends_at(piece.end)):
-                raise piece.error
-
-
-def _follow(batch: RecordBatch, running: dict[int, int], aborted: set[tuple[int, int, int]]) -> None:
-    """What a batch begins or ends."""
-    if not batch.is_control:
-        running.setdefault(batch.producer_id, batch.base_offset)
+def _follow(
+    header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
+) -> None:
+    """Begin or end a transaction by a batch. Raises LogError."""
+    if not header["is_control"]:
+        running.setdefault(header["producer_id"], header["base_offset"])
         return
-    for record in batch:
-        marker = control_record(record).type
-        if marker in ("abort", "commit"):
-            first = running.pop(batch.producer_id, None)
-            if marker == "abort" and first is not None:
-                aborted.add((batch.producer_id, first, record.offset))
+    try:
+        for record in scan.batch(header["position"]):
+            marker = control_record(record).type
+            if marker in ("abort", "commit"):
+                first = running.pop(header["producer_id"], None)
+                if marker == "abort" and first is not None:
+                    aborted.add((header["producer_id"], first, record.offset))
+    except DecodeError as error:
+        if not permissive:
+            raise placed(error, scan.file, "TWL106", header["position"]) from None

@@ -147,14 +147,14 @@ def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, ind
 def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The base offsets of the batches that are gone over for transactions."""
     seen: list[int] = []
-    original = uncommitted._batches
+    original = uncommitted._headers
 
     def noted(*arguments: Any, **named: Any) -> Iterator[Any]:
         for found in original(*arguments, **named):
-            seen.append(found.batch.base_offset)
+            seen.extend(found[2].column("base_offset").to_pylist())
             yield found
 
-    monkeypatch.setattr(uncommitted, "_batches", noted)
+    monkeypatch.setattr(uncommitted, "_headers", noted)
     return iter([seen])
 
 
