@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire import __version__
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.frames.announcing import announced_versions, announcement_of
-from tagwire.frames.negotiation import best_version, carries_all
+from tagwire.frames.negotiation import best_version, drops_nothing
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -127,7 +127,7 @@ class Connection(_Side):
         self.waits = False
         """Whether the last request that was sent gets a response: a ProduceRequest with `acks` 0 gets none."""
         self._usual_versions: dict[type[Message], int] = {}
-        """The highest common version of a request, if it has all fields; else -1."""
+        """The highest common version of a request, if encoding in it drops nothing silently; else -1."""
         self._has_announced = False
         self._pairing = Pairing[Asked](registry)
         self._next_id = 0
@@ -189,8 +189,8 @@ class Connection(_Side):
         usual = self._usual_versions.get(cls)
         if usual is None:
             version = best_version(cls, self._peer_versions(cls))
-            # Often the version has all fields. Looking for losses takes longer than encoding.
-            usual = self._usual_versions[cls] = version if carries_all(cls, version) else -1  # type: ignore[arg-type]
+            # Looking for losses takes longer than encoding, which often finds them as well.
+            usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tagwire.connection import Answer, Connection
 from tagwire.drivers.asking import PeerConnectionError, address_of, check_handshake, is_tried_again, pauses, unreachable
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 __all__ = ["AsyncPeer", "connect_async"]
-
-_READ_SIZE: Final = 1 << 16
 
 
 @asynccontextmanager
@@ -34,12 +32,12 @@ async def connect_async(
 ) -> AsyncGenerator[AsyncPeer]:
     """Connect as `tagwire.connect` does: `async with tagwire.connect_async(...) as peer: await peer.ask(...)`."""
     host, port = address_of(address)
-    connection = Connection(registry, client_id, **options)
+    peer = AsyncPeer(Connection(registry, client_id, **options), timeout)
+    connecting = asyncio.get_running_loop().create_connection(lambda: peer, host, port, ssl=ssl)
     try:
-        reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port, ssl=ssl), timeout)
+        await asyncio.wait_for(connecting, timeout)
     except OSError as error:  # TimeoutError is one
         raise unreachable(host, port, error) from None
-    peer = AsyncPeer(reader, writer, connection, timeout)
     try:
         await peer.learn_versions()
         yield peer
@@ -47,19 +45,19 @@ async def connect_async(
         await peer.close()
 
 
-class AsyncPeer:
+class AsyncPeer(asyncio.Protocol):
     """A connection to a peer. Tasks may use it at the same time: their requests are sent as they come."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection, timeout: float
-    ) -> None:
+    def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
         self._timeout = timeout
-        self._writer = writer
+        self._transport = asyncio.Transport()
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         """By the `id` of the request, which its connection keeps until the answer comes."""
         self._failure: TagwireError | None = None
-        self._reading = asyncio.ensure_future(self._read(reader))
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._is_lost = asyncio.Event()
 
     async def learn_versions(self) -> None:
         """Ask for the peer's versions, if the protocol can and they are unknown. `connect_async` has done it."""
@@ -85,13 +83,12 @@ class AsyncPeer:
         return [*await asyncio.gather(*(self._ask(each, version) for each in requests))]
 
     async def close(self) -> None:
-        """Close the connection. Requests that still wait raise PeerConnectionError."""
-        self._fail(PeerConnectionError("the connection is closed; connect again"))
-        self._reading.cancel()
-        self._writer.close()
-        with suppress(OSError):
-            await self._writer.wait_closed()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        """Send what was written, and close the connection. Requests that still wait raise PeerConnectionError."""
+        self._fail("the connection is closed")
+        self._transport.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_lost.wait(), self._timeout)
+        self._transport.abort()
 
     async def _ask(self, request: Message, version: int | None) -> Any:
         if self._failure is not None:
@@ -99,47 +96,65 @@ class AsyncPeer:
         data = self.connection.send(request, version)
         if self.connection.waits:
             return (await self._exchange(data)).message
-        self._writer.write(data)
-        await self._writer.drain()
+        self._transport.write(data)
+        await self._has_room.wait()
         return None
 
     async def _exchange(self, data: bytes) -> Answer:
-        key = id(self.connection.sent)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting[key] = future
-        self._writer.write(data)
+        loop, key = asyncio.get_running_loop(), id(self.connection.sent)
+        future = self._waiting[key] = loop.create_future()
+        timer = loop.call_later(self._timeout, self._fail, f"no answer came within {self._timeout:g} s")
         try:
-            async with asyncio.timeout(self._timeout):
-                await self._writer.drain()
-                return await future
-        except TimeoutError:
-            self._fail(PeerConnectionError(f"no answer came within {self._timeout:g} s; connect again"))
-        except OSError as error:
-            self._fail(PeerConnectionError(f"the connection was lost: {error.strerror or error}; connect again"))
+            self._transport.write(data)
+            if not self._has_room.is_set():
+                await self._has_room.wait()
+            return await future
         finally:
+            timer.cancel()
             self._waiting.pop(key, None)
-        assert self._failure is not None
-        raise self._failure
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while data := await reader.read(_READ_SIZE):
-                for answer in self.connection.receive(data):
-                    future = self._waiting.get(id(answer.request))
-                    if future is not None and not future.done():
-                        future.set_result(answer)
-                if self.connection.error is not None:
-                    raise self.connection.error
-            self.connection.receive(b"")
-            raise PeerConnectionError("the peer closed the connection; connect again")
-        except OSError as error:
-            self._fail(PeerConnectionError(f"the connection was lost: {error.strerror or error}; connect again"))
-        except TagwireError as error:
-            self._fail(error)
-
-    def _fail(self, error: TagwireError) -> None:
+    def _fail(self, reason: str | TagwireError) -> None:
+        error = reason if isinstance(reason, TagwireError) else PeerConnectionError(f"{reason}; connect again")
         self._failure = self._failure or error
+        self._has_room.set()
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self._failure)
                 future.exception()  # nobody may await it
+
+    # ------------------------------------------------------------ what asyncio calls
+
+    def connection_made(self, transport: Any) -> None:
+        """Keep the transport."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Give answers to the tasks that wait for them; empty data is the end of the stream."""
+        try:
+            for answer in self.connection.receive(data):
+                future = self._waiting.get(id(answer.request))
+                if future is not None and not future.done():
+                    future.set_result(answer)
+        except TagwireError as error:
+            self._fail(error)
+        if self.connection.error is not None:
+            self._fail(self.connection.error)
+
+    def eof_received(self) -> None:
+        """Note that the peer has closed the connection."""
+        self.data_received(b"")
+        self._fail("the peer closed the connection")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note why, unless it is known."""
+        reason = exc.strerror if isinstance(exc, OSError) else None
+        self._fail(f"the connection was lost: {reason or exc or 'it was closed'}")
+        self._is_lost.set()
+
+    def pause_writing(self) -> None:
+        """Let tasks wait until the peer has read more."""
+        self._has_room.clear()
+
+    def resume_writing(self) -> None:
+        """Let tasks continue."""
+        self._has_room.set()

@@ -71,16 +71,16 @@ def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
 
 
 @cache
-def carries_all(cls: "type[Message]", version: int) -> bool:
-    """Whether a version has all fields of a class and of its structs, and unknown tags."""
+def drops_nothing(cls: "type[Message]", version: int) -> bool:
+    """Whether encoding in a version raises for each value that the version does not have: it has no ignorable field."""
     from tagwire.message.field_table import layout_of
 
-    return _is_whole(layout_of(cls, version).root)
+    return _refuses(layout_of(cls, version).root)
 
 
-def _is_whole(struct: "StructLayout") -> bool:
+def _refuses(struct: "StructLayout") -> bool:
     inner = (nested_struct(item.type) for item in struct.fields)
-    return struct.section is not None and not struct.missing and all(each is None or _is_whole(each) for each in inner)
+    return not any(each.ignorable for each in struct.missing) and all(each is None or _refuses(each) for each in inner)
 
 
 def _range_of(api_key: int | None, peer: Any) -> Versions:
