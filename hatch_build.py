@@ -1,16 +1,17 @@
-"""What hatchling does not do by itself: compile the native engine, bring the flat data folders into the wheel, and give
-the README of a package index absolute links.
+"""Build hooks for hatchling: compile the native engine, copy the data folders into the wheel, and make README links
+absolute.
 
-The engine is compiled where there is a compiler. A wheel then holds it and is for one Python; without a compiler it is
-a pure wheel for all of them, which the log says, and `tagwire engine`. Three ways to have it otherwise:
+If a C compiler is available, the engine is compiled, and the wheel works for one Python version only. Without a
+compiler, the wheel is pure Python and works for every version; the log and `tagwire engine` report that. Environment
+variables change this:
 
-    TAGWIRE_BUILD=require   no pure wheel: a compile error ends the build (ours: `make`, CI)
-    TAGWIRE_BUILD=skip      a pure wheel; neither Cython nor setuptools is fetched
-    TAGWIRE_ABI=stable      one binary for all Pythons from 3.11 on, by the limited API; slower (docs/engine.md)
+    TAGWIRE_BUILD=require   fail if the engine does not compile (used by `make` and CI)
+    TAGWIRE_BUILD=skip      build a pure wheel; neither Cython nor setuptools is fetched
+    TAGWIRE_ABI=stable      build one slower binary for Python 3.11 and later, with the limited API (docs/engine.md)
 
-`templates/` and `message_specs/` lie at the top of the repository, where people look for them; an installed generator
-finds them inside its own package (`tagwire_generator.project.resources`). This is a hook and not `force-include` in
-pyproject.toml, because that would leave orphans in editable installs too.
+`templates/` and `message_specs/` are at the top of the repository, where people look for them. An installed generator
+finds them inside its own package (`tagwire_generator.project.resources`). pyproject.toml's `force-include` could not do
+this, because it would also leave orphaned copies in editable installs.
 """
 
 import contextlib
@@ -32,15 +33,15 @@ DATA = {
 }
 PACKAGE = "runtime/tagwire"
 NATIVE = f"{PACKAGE}/_native"
-MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # by name, the folder of its sources
-STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
+MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # module: source folder
+STABLE_SINCE = (3, 11)  # the lowest Python version in pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
     "-O3",
-    "-g0",  # no paths of the building machine in the binary
-    "-Werror=implicit-function-declaration",  # a call that the limited API lacks: else it links, and fails at import
-    "-fvisibility=hidden",  # functions that C files share are the module's own, and are called directly
-    "-Werror=int-to-pointer-cast",  # an object that Cython took for a number: else it crashes
+    "-g0",  # keep paths of the build machine out of the binary
+    "-Werror=implicit-function-declaration",  # functions missing from the limited API fail here, not at import
+    "-fvisibility=hidden",  # functions shared between C files stay inside the module and are called directly
+    "-Werror=int-to-pointer-cast",  # catches objects that Cython mistook for numbers, which would crash
 ]
 
 
@@ -48,24 +49,24 @@ RELATIVE_LINK = re.compile(r"(?<=\]\()(?!#|[a-z]+:)")
 
 
 class TagwireMetadataHook(MetadataHookInterface):
-    """The README as metadata; its links are relative in the repository, where a checkout has the files."""
+    """Sets the README metadata with absolute links; the repository's README uses relative ones."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Called by hatchling for the dynamic fields of [project]."""
+        """Set the readme field (called by hatchling for the dynamic fields of [project])."""
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         pages = f"{metadata['urls']['Homepage']}/blob/main/"
         metadata["readme"] = {"content-type": "text/markdown", "text": RELATIVE_LINK.sub(pages, text)}
 
 
 class TagwireBuildHook(BuildHookInterface[Any]):
-    """Compiles the engine, and maps the data folders into the package."""
+    """Compiles the engine and maps the data folders into the package."""
 
     def dependencies(self) -> list[str]:
-        """What compiling needs; hatchling has it fetched into an isolated environment."""
+        """Return the packages needed to compile; hatchling installs them into an isolated environment."""
         return ["cython>=3.1,<4", "setuptools>=77"] if wants_engine() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling before it collects the files."""
+        """Compile the engine and add files to the wheel (called by hatchling before it collects files)."""
         root = Path(self.root)
         editable = version == "editable"
         self.work = tempfile.TemporaryDirectory(prefix="tagwire-build-")
@@ -88,18 +89,18 @@ class TagwireBuildHook(BuildHookInterface[Any]):
             build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Called by hatchling when the wheel is written."""
+        """Delete the build folder (called by hatchling after the wheel is written)."""
         self.work.cleanup()
 
     def engine(self, root: Path) -> list[Path]:
-        """The compiled modules in a temporary folder; none where there are to be none, or no compiler."""
+        """Return the compiled modules in a temporary folder; empty if none are wanted or there is no compiler."""
         if not wants_engine():
             return []
         from setuptools.errors import BaseError, CCompilerError
 
         try:
             return compiled(root, Path(self.work.name))
-        except (BaseError, CCompilerError) as fault:  # not Cython's own errors: those are mistakes of ours
+        except (BaseError, CCompilerError) as fault:  # Cython errors are bugs in our code and propagate
             if way("TAGWIRE_BUILD") == "require":
                 raise
             self.app.display_warning(
@@ -110,7 +111,7 @@ class TagwireBuildHook(BuildHookInterface[Any]):
 
 
 def way(variable: str) -> str:
-    """The setting of an environment variable; the first of the possible ones where it is not set."""
+    """Return the value of an environment variable, or its default if it is not set."""
     value = os.environ.get(variable) or WAYS[variable][0]
     if value not in WAYS[variable]:
         raise SystemExit(f"{variable} is {value!r}; expected {', '.join(WAYS[variable])}")
@@ -118,7 +119,7 @@ def way(variable: str) -> str:
 
 
 def wants_engine() -> bool:
-    """Whether to compile at all: PyPy runs the pure engine faster than it calls the native one."""
+    """Whether to compile. PyPy does not: it runs the pure engine faster than it calls the native one."""
     wanted = way("TAGWIRE_BUILD")
     return wanted == "require" or (wanted == "auto" and platform.python_implementation() == "CPython")
 
@@ -129,24 +130,24 @@ def uses_stable_abi() -> bool:
 
 
 def platform_tag() -> str:
-    """This system, as names of wheels have it."""
+    """Return the platform tag for the wheel's name."""
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 def remove_old_engines(package: Path) -> None:
-    """An engine of an earlier build for this Python would win over the new one, or outlive its sources."""
+    """Delete engines of earlier builds, which could be imported instead of the new one or outlive their sources."""
     for module in MODULES:
         for suffix in (sysconfig.get_config_var("EXT_SUFFIX"), ".abi3.so", ".pyd"):
             (package / f"{module}{suffix}").unlink(missing_ok=True)
 
 
 def sources_in_c(root: Path, folder: str) -> list[str]:
-    """The C files of a module, relative to the root."""
+    """Return the C files of a module, relative to the root."""
     return sorted(path.relative_to(root).as_posix() for path in (root / NATIVE / folder).glob("*.c"))
 
 
 def compiled(root: Path, work: Path) -> list[Path]:
-    """The engine's modules, compiled in the folder `work`."""
+    """Compile the engine's modules in the folder `work` and return their paths."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
@@ -159,16 +160,16 @@ def compiled(root: Path, work: Path) -> list[Path]:
             include_dirs=[NATIVE],
             define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
             py_limited_api=stable,
-            # What the builder asks for comes last, so that it wins.
+            # CFLAGS come last, so that they override COMPILE_ARGS.
             extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
         )
         for module, folder in MODULES.items()
     ]
-    with contextlib.chdir(root):  # relative sources: Cython writes their names into the modules
+    with contextlib.chdir(root):  # relative sources: Cython writes their paths into the modules
         modules = cythonize(extensions, build_dir=str(work), include_path=[NATIVE], quiet=True)  # type: ignore[no-untyped-call]
         command = build_ext(Distribution({"ext_modules": modules}))
         command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")
-        command.parallel = True  # a compiler for each module, as many as there are processors
+        command.parallel = True  # compile the modules at the same time, one per processor
         command.ensure_finalized()
         command.run()
     return [Path(built) for built in command.get_outputs()]

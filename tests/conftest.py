@@ -1,4 +1,4 @@
-"""Fixtures of several folders."""
+"""Fixtures shared by several folders."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from native_engine import forget_engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# No test asks a clock: others run beside it.
+# Deadlines would make tests fail when other processes slow them down.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -31,14 +31,14 @@ _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
 @pytest.fixture(scope="session")
 def spark_end() -> Iterator[None]:
-    """Behind the last test, the local Spark is stopped, if one was started."""
+    """Stop the local Spark session after the last test, if one was started."""
     yield
     spark_session.stop()
 
 
 @pytest.fixture(scope="session")
 def spark(spark_end: None) -> "SparkSession":
-    """The local Spark of all tests of a process."""
+    """Return the local Spark session shared by all tests of a process."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     return spark_session.session()
@@ -46,7 +46,7 @@ def spark(spark_end: None) -> "SparkSession":
 
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Logs of real brokers, a folder for each broker; not to be changed."""
+    """Return the folder of logs written by real brokers, one folder per broker. Tests must not change them."""
     folder = tmp_path_factory.mktemp("logs")
     with tarfile.open(LOGS / "logs.tar.gz") as archive:
         archive.extractall(folder, filter="data")
@@ -55,7 +55,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def truth() -> dict[str, list[dict[str, Any]]]:
-    """The batches of each partition (`broker/topic-partition`) in order, as Kafka's own reader sees them."""
+    """Return the batches of each partition (`broker/topic-partition`) in order, as Kafka's own reader sees them."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for line in gzip.decompress((LOGS / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
         row = json.loads(line)
@@ -66,7 +66,7 @@ def truth() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture
 def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that a test makes and imports is forgotten with the test: others make one of that name."""
+    """Forget packages that a test generates and imports, so that other tests can reuse their names."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name, module in [*sys.modules.items()]:
@@ -76,20 +76,20 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Tests of a Spark session are thorough, but for a few."""
+    """Mark tests that use Spark as thorough, except for the smoke tests."""
     if "spark" in getattr(item, "fixturenames", ()) and getattr(item, "originalname", "") not in _SMOKE:
         item.add_marker("thorough")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes, files that take minutes begin first.
+    """Start the slowest files first if pytest runs several processes.
 
-    Begun last, one of them would keep its process busy while the others have nothing left. `--dist loadfile` goes by
-    this order with `--no-loadscope-reorder`, and makes what the tests of a file share once. So Spark may be started in
-    each process: groups of files are not to be had, for pytest 9.2 has pytest-xdist 3.8 ignore `xdist_group`.
+    Otherwise one process might still be busy with a slow file when all others have finished. `--dist loadfile` keeps
+    this order with `--no-loadscope-reorder`, and keeps the tests of a file in one process. Several processes may start
+    Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so files can't be grouped.
     """
     if not hasattr(config, "workerinput"):
-        return  # in the order of the files, as everybody expects
+        return  # keep the usual order of files
     places: dict[Path, int] = {}
     for item in items:
         places[item.path] = min(places.get(item.path, len(_LONG)), _place(item))
@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    """Which of the marks of long tests it has; their number where it has none."""
+    """Return the rank of a test's mark for long tests; tests without such a mark come last."""
     if _SPARK.intersection(getattr(item, "fixturenames", ())):
         return 0
     return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
@@ -105,7 +105,7 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None]:
-    """A test with an engine of its own leaves the next ones theirs."""
+    """Restore the engine after a test that selected another one."""
     was_another = os.environ.get("TAGWIRE_ENGINE") != _ENGINE
     yield
     if was_another:

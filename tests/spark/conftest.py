@@ -1,4 +1,4 @@
-"""Jobs whose work is done in this process."""
+"""A fixture for jobs that run in this process."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs do their work here, one unit behind the other: for tests of what work does, and not of who does it.
+    """Run the units of jobs one after another in this process, for tests of their results and not of Spark.
 
-    Units and results go through JSON, as they do on their way to workers.
+    Units and results still go through JSON, as they do between workers.
     """
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:

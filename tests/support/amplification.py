@@ -1,10 +1,8 @@
-"""Inputs that cost a decoder the most memory for each of their bytes, found from the layouts alone.
+"""Find the inputs that cost a decoder the most memory per byte, from the layouts alone.
 
-A few bytes can bring about a whole object: a struct whose fields are all empty,
-a dict for one unknown tag without data (2 bytes), a tuple for an array of one,
-a memoryview for empty bytes. For each array of each message this makes an input
-that is filled with such elements, and an estimate of what they cost, so that
-only the worst need be measured.
+A few bytes can create a whole object: a struct whose fields are all empty, a dict for one unknown tag without data (2
+bytes), a tuple for an array of one, a memoryview for empty bytes. For each array of each message, this module builds an
+input filled with such elements and estimates its cost, so that only the worst inputs need to be measured.
 """
 
 import gc
@@ -33,7 +31,7 @@ Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array to fill: `elements` of it, each decoded to `memory` bytes (estimated), `size` bytes on the wire."""
+    """An array to fill. An element takes `size` bytes on the wire and an estimated `memory` bytes when decoded."""
 
     cls: type[tagwire.Message]
     version: int
@@ -43,11 +41,11 @@ class Bait(NamedTuple):
 
     @property
     def estimate(self) -> float:
-        """Bytes of memory for each byte of input."""
+        """Return the bytes of memory per byte of input."""
         return self.memory / self.size
 
     def message(self, size: int) -> Any:
-        """A message of about `size` bytes, most of them in this array."""
+        """Return a message of about `size` bytes, most of them in this array."""
         root = layout_of(self.cls, self.version).root
         return _Filler(self.path, max(1, size // self.size)).struct(root, ()).value
 
@@ -56,14 +54,14 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """The worst one of each message that has an array, by the estimate, the worst message first."""
+    """Return the worst array of each message by the estimate, with the worst message first."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)
 
 
 def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
-    """One for each array of each layout of a message."""
+    """Yield a bait for each array in each distinct layout of a message."""
     seen: list[StructLayout] = []
     for version in cls.VERSIONS:
         root = layout_of(cls, version).root
@@ -75,7 +73,7 @@ def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """The most bytes that Python held at once while `work` ran, beyond those before; a DecodeError may end it."""
+    """Return the peak of additional Python memory while `work` runs. A DecodeError from `work` is ignored."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -87,9 +85,9 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """The peak memory of each way to read `data`, which are the bytes of one message."""
+    """Return the peak memory of each decoding mode for `data`, the bytes of one message."""
     with suppress(tagwire.DecodeError):
-        cls.decode(data + b"x", version)  # imports and expands what is made once
+        cls.decode(data + b"x", version)  # warms up imports and caches
     return {
         "strict": peak_memory(lambda: cls.decode(data, version)),
         "strict, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
@@ -111,7 +109,7 @@ def _arrays(struct: StructLayout, path: Path) -> Iterator[tuple[Path, Type]]:
 
 
 class _Grown(NamedTuple):
-    """A value, its bytes on the wire, and the memory of what it decodes to."""
+    """A value, its size on the wire, and the memory of its decoded form."""
 
     value: Any
     size: int
@@ -119,7 +117,7 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """Values with as much memory for each byte as there can be, and `number` elements in the array at `target`."""
+    """Builds values with as much memory per byte as possible, and `number` elements in the array at `target`."""
 
     def __init__(self, target: Path, number: int) -> None:
         self.target = target
@@ -143,7 +141,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """One unknown tag without data, and the known ones that lead to the target."""
+        """Add one unknown tag without data, and the known tagged fields that lead to the target."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT
@@ -153,7 +151,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(field.default_value())  # absent, and decoded to an object all the same
+                memory += getsizeof(field.default_value())  # absent, but still decoded to an object
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:
@@ -184,7 +182,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """A value that CPython has no ready object for."""
+    """Return a value that CPython must allocate; small integers, for example, are preallocated."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

@@ -1,4 +1,4 @@
-"""A producer of Arrow arrays by hand, with ctypes: it counts its releases, and can hand out what no library would."""
+"""A hand-written producer of Arrow arrays in ctypes, which counts releases and can export invalid arrays."""
 
 import ctypes
 from typing import Any
@@ -46,7 +46,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class HandMade:
-    """An array of one format and some buffers (bytes, or None for no buffer), as `__arrow_c_array__` gives it."""
+    """An array with a format and buffers (bytes, or None for a missing buffer), exported by `__arrow_c_array__`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Captures for the browser, and what its tests share: a listing of a file, and the browser with keys pressed."""
+"""Captures and helpers for tests of the browser: listing a file, and running the browser with key presses."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -23,12 +23,12 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """A line of a capture, with other facts or other values of these."""
+    """Return a line of a capture; keywords add or replace its JSON members."""
     return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 
 def write_lines(path: Path, *lines: str) -> Path:
-    """A capture of these lines."""
+    """Write the lines to a capture file and return its path."""
     path.write_text("".join(f"{each}\n" for each in lines))
     return path
 
@@ -36,19 +36,19 @@ def write_lines(path: Path, *lines: str) -> Path:
 def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
-    """The listing of a file, not read yet."""
+    """Return the listing of a file, before anything is read."""
     asked = Asked(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
     return open_listing(path, How(asked, 9092, stream, is_log, follows))
 
 
 def screen_text(app: Browser) -> str:
-    """What stands on the screen, without blanks at the ends of lines."""
+    """Return the text on the screen, without trailing blanks."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
 
 async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) -> None:
-    """Wait until all that there is was read and drawn, or until something else holds."""
+    """Wait until everything is read and drawn, or until `until` returns true."""
     app = pilot.app
     assert isinstance(app, Browser)
     for _ in range(2000):
@@ -71,7 +71,7 @@ async def browse(
     text: str = "",
     follows: bool = False,
 ) -> None:
-    """Run the browser, and what a person does with it as soon as everything is read."""
+    """Run the browser, and await `steps` once everything is read."""
     app = Browser(listing, registry, "a.jsonl", text=text, follows=follows)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, (lambda: app.listing.count > 0) if follows else None)

@@ -1,4 +1,4 @@
-"""Packages generated for a test, from specs given as dicts, into a folder of the test's own."""
+"""Generate packages for a test, from specs given as dicts."""
 
 import importlib
 import json
@@ -20,7 +20,7 @@ __all__ = ["build_package"]
 def build_package(
     into: Path, name: str, specs: Iterable[Mapping[str, Any]], options: SpecOptions | None = None
 ) -> ModuleType:
-    """Generate a package called `name` below `into`, and import it."""
+    """Generate a package called `name` in the folder `into`, and import it."""
     options = options or SpecOptions()
     printer = Printer(folder("templates"))
     files: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Small specs for tests about changes: text, with § right before a place that matters."""
+"""Small specs as text for tests about changes. § marks positions: it precedes the marked value."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -10,14 +10,14 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """A JSON string; § before it stays before it."""
+    """Return a JSON string; a leading § stays in front of the quote."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 
 def spec(
     fields: str = "", more: str = "", *, name: str = "R", kind: str = "data", valid: str = "0-2", flexible: str = "1+"
 ) -> str:
-    """A spec in the released dialect; plain in version 0, flexible from 1 on."""
+    """Return a spec in the released dialect; version 0 is not flexible, versions from 1 on are."""
     return (
         f'{{"name": {q(name)}, "type": {q(kind)}, "validVersions": {q(valid)}, "flexibleVersions": {q(flexible)},\n'
         f'  {more}\n  "fields": [{fields}]}}'
@@ -27,7 +27,7 @@ def spec(
 def draft(
     optional: str = "", fields: str = "", more: str = "", *, name: str = "R", since: str = "1+", valid: str = "0-2"
 ) -> str:
-    """A spec in the draft dialect, with optional fields from version 1 on."""
+    """Return a spec in the draft dialect, with optional fields from version 1 on."""
     listed = f'"optionalFields": [{optional}],' if optional else ""
     return (
         f'{{"name": {q(name)}, "type": "data", "validVersions": {q(valid)}, "versionsWithOptional": {q(since)},\n'

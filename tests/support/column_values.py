@@ -1,4 +1,4 @@
-"""What columns should hold: decoded objects as plain values, by their classes alone and not by the code under test."""
+"""Expected values of columns, computed from decoded objects and their classes and not by the code under test."""
 
 from typing import Any
 from uuid import UUID
@@ -40,7 +40,7 @@ COMMIT = OffsetCommitRequest(
 
 
 def column(result: Any) -> list[Any]:
-    """The values of a result, which pyarrow finds in order."""
+    """Return a result as a pyarrow array, after pyarrow has validated it."""
     array = pa.array(result)
     array.validate(full=True)
     values: list[Any] = array.to_pylist()
@@ -48,7 +48,7 @@ def column(result: Any) -> list[Any]:
 
 
 def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:
-    """A message as pyarrow's `to_pylist` should show it."""
+    """Return a message as pyarrow's `to_pylist` should show it."""
     cls: type[tagwire.Message] = type(message)
     optional = cls.OPTIONAL_FIELDS
     has_tags = version in cls.FLEXIBLE_VERSIONS or (optional is not None and version in optional.versions)
@@ -66,7 +66,7 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
 
 
 def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
-    """What `errors="column"` should give for some bytes, by decoding them alone."""
+    """Return the expected result of `errors="column"` for some bytes, by decoding them alone."""
     try:
         value = sample.cls.decode(data, sample.version, **how)
     except DecodeError as error:
@@ -75,7 +75,7 @@ def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
 
 
 def columns_of(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
-    """Rows decoded as columns, as pyarrow finds them."""
+    """Decode rows as columns, and return them as a validated pyarrow array."""
     columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
     columns.validate(full=True)
     found: list[Any] = columns.to_pylist()

@@ -1,4 +1,4 @@
-"""The commands of `tagwire` by all the words that call them: `decode`, `log dump`."""
+"""The commands of `tagwire` by their full names, such as `decode` and `log dump`."""
 
 import click
 
@@ -16,7 +16,7 @@ COMMAND_PATHS = [
 
 
 def command_of(path: str) -> click.Command:
-    """The command that these words call."""
+    """Return the command with this full name."""
     found: click.Command | None = app
     context = click.Context(app, info_name="tagwire")
     for word in path.split():

@@ -1,7 +1,7 @@
-"""What is said of the same fault, or seen in the same trace, by the native engine and by the interpreter alone.
+"""Compare the errors and traces of the native engine with the interpreter's.
 
-The interpreter is the referee. Its whole way is closed to the engine here, so that an engine that finds no place fails,
-and does not pass by asking.
+The interpreter is the reference. The engine can't fall back on it here, so an engine that doesn't find an error's
+position fails instead of asking the interpreter.
 """
 
 from collections.abc import Callable, Generator
@@ -35,7 +35,7 @@ Facts = tuple[type, str, dict[str, Any]] | None
 
 
 class AskedInterpreterError(Exception):
-    """The engine found no place, and wants the interpreter to go the whole way."""
+    """The engine did not find an error's position, and tried to fall back on the interpreter."""
 
 
 def asked(*_: object, **__: object) -> None:
@@ -43,7 +43,7 @@ def asked(*_: object, **__: object) -> None:
 
 
 def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
-    """The class, the words and the attributes of the error; None for none."""
+    """Return the class, message and attributes of the error that the call raises, or None."""
     try:
         call(*args, **kwargs)
     except (DecodeError, EncodeError) as error:
@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """Within, the engine can't let the interpreter read or write a whole message."""
+    """Prevent the engine from falling back on the interpreter inside the block."""
     with pytest.MonkeyPatch.context() as patch:
         for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):
             for name in names:
@@ -66,7 +66,7 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """How the places of a fault in `data` differ, behind some bytes that are skipped."""
+    """Describe how the two errors for `data` differ, or return None. The first `offset` bytes are skipped."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():
@@ -90,7 +90,7 @@ def writing_differs(sample: Sample, message: Any) -> str | None:
 
 
 def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
-    """Whether the native walk leaves another trace than the interpreter, which has the layout alone."""
+    """Whether the native trace differs from the interpreter's, which is made from the layout alone."""
     fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
     slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
     nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]

@@ -1,6 +1,6 @@
-"""The JSON of a message with the native engine, held against Python's form of it: both styles, values and text.
+"""Compare the JSON of a message between the native engine and Python: both styles, as values and as text.
 
-Both say the same, so an error counts with its words.
+Error messages must be equal, too.
 """
 
 import os
@@ -18,7 +18,7 @@ _INDENTS: Final = (None, 2)
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, or the class and the words of its error."""
+    """Return the result of a call, or the class and message of its error as a string."""
     try:
         return call()
     except Exception as error:
@@ -43,14 +43,14 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # 1 is True, and a list a tuple, where values are compared; a NaN is no NaN
+    # Comparing values would treat 1 as True, and a NaN as different from itself.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
 
 
 def json_differs(sample: Sample, message: Any) -> str | None:
-    """How the JSON of a message differs: in one of the styles, as values or as text, written or read back."""
+    """Describe how the JSON of a message differs in any style or form, written or read back; or return None."""
     cls, version = sample.cls, sample.version
     for style in ("lossless", "kafka"):
         difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
@@ -70,10 +70,10 @@ def json_differs(sample: Sample, message: Any) -> str | None:
 
 
 def text_differs(sample: Sample, text: str | bytes) -> str | None:
-    """How the messages differ that are read from a JSON text, or the errors."""
+    """Describe how the messages or errors differ when a JSON text is read, or return None."""
     return _differs("from_json_text", lambda: _shown(sample.cls.from_json_text(text, sample.version)))
 
 
 def _shown(message: Message) -> Any:
-    """All of a message: `repr` hides secrets, and leaves out what is a default."""
+    """Return all fields of a message: `repr` hides secrets and omits defaults."""
     return message._changed(), message.unknown_tags

@@ -1,7 +1,7 @@
-"""Objects with the native engine, held against the Python functions whose places its methods take.
+"""Compare the native engine's object methods with the Python functions that they replace.
 
-Those functions are read from the source of `tagwire.message.base` a second time, since the engine replaces them. Each
-struct of a message is compared on its own. So a struct within another may go the native way there: it has its own turn.
+The engine replaces those functions, so they are loaded a second time from the source of `tagwire.message.base`. Nested
+structs may use native methods there; each struct is also compared on its own.
 """
 
 import copy
@@ -36,7 +36,7 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """How the engine's methods differ from Python's on the structs of two equal messages, as they are and changed."""
+    """Describe how the methods differ on the structs of two equal messages, unchanged and changed; or return None."""
     for one, other in zip(_structs(message), _structs(equal), strict=True):
         changed = with_odd_value(one, random)
         if _is_used_up(changed):
@@ -52,7 +52,7 @@ Call = Callable[[], Any]
 
 
 def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
-    """What is compared: its name, the native way, and Python's."""
+    """Yield each comparison: its name, the native call, and the Python call."""
     cls: Any = type(one)
     fields = {name: getattr(one, name) for name in attributes_of(cls) if hasattr(one, name)}
     some = {name: value for name, value in fields.items() if random.random() < 0.5}
@@ -71,7 +71,7 @@ def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple
 
 
 def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
-    """By the function that people read: C constructs only where the class is called."""
+    """Construct an object by the Python `__init__`; calling the class would use the C constructor."""
     made = object.__new__(cls)
     cls.__init__(made, **fields)
     return made
@@ -95,14 +95,14 @@ def _structs(value: Any) -> Iterator[Any]:
 
 
 def _is_used_up(value: Any) -> bool:
-    """Whether there is an iterator in it, which gives its elements but once."""
+    """Whether the value contains an iterator, which can be read only once."""
     if isinstance(value, Struct):
         return any(_is_used_up(getattr(value, name, None)) for name in attributes_of(type(value)))
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Whether two results are the same all the way down; objects that compare by identity are so by their class."""
+    """Whether two results are deeply equal. Objects that compare by identity are equal if their classes are."""
     if one is other:
         return True
     if type(one) is not type(other):

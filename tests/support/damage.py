@@ -1,10 +1,8 @@
-"""Damage to valid bytes: what a broken or hostile sender makes of them. Seeded, so that every run has the same.
+"""Damage valid bytes as a broken or hostile sender would. Seeded, so that every run does the same.
 
-Blind flips mostly end in the first length that they hit. So half of the damage
-goes to places where a field begins, and some of it is what only an attacker
-writes: counts that the rest can't hold, lengths below -1, varints that are
-longer than they need be, tags of which there are too many, in the wrong order,
-or with sizes that lie.
+Most random bit flips only invalidate the first length they hit. So half of the damage is done where a field begins, and
+some of it only an attacker would write: counts larger than the rest of the input, lengths below -1, overlong varints,
+and tags that are too many, unordered, or of false size.
 """
 
 import os
@@ -56,7 +54,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Every version of every message, Kafka's own bytes, and the draft's messages; of at most `longest` bytes."""
+    """Return samples of every message version, Kafka's bytes and the draft, of at most `longest` bytes each."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
@@ -70,7 +68,7 @@ def _of_kafka(longest: int) -> Iterator[Sample]:
 
 
 def _of_the_draft() -> Iterator[Sample]:
-    """Messages with a buffer of optional fields, in both readings of the draft."""
+    """Yield messages with a buffer of optional fields, in both readings of the draft."""
     for package in ("kip482", "kip482_unsigned"):
         ask, answer = (import_module(f"tagwire_drafts.{package}.{name}") for name in ("foo_request", "foo_response"))
         for version in ask.FooRequest.VERSIONS:
@@ -90,7 +88,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """The sample's bytes with one to three kinds of damage; or what earlier damage left of them, with more."""
+    """Apply one to three kinds of damage to the sample's bytes, or to `before`, the result of earlier damage."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -136,25 +134,25 @@ def _varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _long_varint(data: bytearray, at: int, random: Random) -> None:
-    """The same value in more bytes than it needs."""
+    """Encode the same value in more bytes than needed."""
     if at < len(data) and data[at] < 0x80:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """A number of one, two or four bytes becomes the next: a length, a count, a tag or a marker that almost fits."""
+    """Change a number of one, two or four bytes by one or two, so that a length, count, tag or marker almost fits."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Null where something is, or the other way round: with the bytes that follow, or without."""
+    """Replace a byte by a null or presence marker, or insert one."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """A byte becomes a tag section, perhaps one whose count or size lies."""
+    """Replace a byte by a tag section, perhaps with a false count or size."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

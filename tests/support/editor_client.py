@@ -1,7 +1,7 @@
-"""An editor, as far as a language server can tell: a process, and JSON-RPC over its standard input and output.
+"""An editor, from a language server's point of view: a process that exchanges JSON-RPC over stdin and stdout.
 
-Every wait ends: an answer or a notification that does not come in time fails
-the test, and the server is ended with the block that started it.
+Every wait is limited: if an answer or a notification does not arrive in time, the test fails. The server ends with the
+block that started it.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 class Editor:
-    """One running server, with what it sent that nobody waited for."""
+    """A running server, and the messages from it that nobody has waited for."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -36,13 +36,13 @@ class Editor:
         self._reader.start()
 
     def ask(self, method: str, params: Any) -> Any:
-        """The result of a request; an AssertionError with its message where the server refuses it."""
+        """Return the result of a request; raise AssertionError with the server's message if it returns an error."""
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]["message"]
         return answer["result"]
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """The whole answer to a request."""
+        """Return the whole response to a request."""
         self._number += 1
         number = self._number
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -53,12 +53,12 @@ class Editor:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def told(self, method: str) -> dict[str, Any]:
-        """The params of the next notification of that name that nobody has waited for."""
+        """Return the params of the next unread notification with that name."""
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
     def open(self, path: Path, text: str | None = None) -> str:
-        """Open a file, with another text than it has on disk if one is given; gives its URI."""
+        """Open a file, with `text` instead of its content on disk if given; return its URI."""
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
@@ -73,7 +73,7 @@ class Editor:
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def diagnostics(self, uri: str, *rules: str) -> list[dict[str, Any]]:
-        """What is published for a file, as soon as that is about exactly these rules."""
+        """Return the diagnostics published for a file, once they are about exactly these rules."""
         while True:
             found = self.published.get(uri)
             if found is not None and sorted(each["code"] for each in found) == sorted(rules):
@@ -82,13 +82,13 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """The params of a question about a place: some characters into the first `needle` of the text."""
+        """Return the params of a request about a position: an offset into the first `needle` of the text."""
         text = self.texts[uri]
         place = TextPlaces(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": place._asdict()}
 
     def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
-        """The text of a file after edits that do not overlap."""
+        """Return the text of a file after edits that do not overlap."""
         text = self.texts[uri]
         places = TextPlaces(text)
         rows = []
@@ -131,7 +131,7 @@ class Editor:
             assert message is not None, "the server has ended"
             if wanted(message):
                 return message
-            if "id" in message and "method" in message:  # a request of the server's, such as to watch files
+            if "id" in message and "method" in message:  # a request from the server, such as to watch files
                 self._write({"jsonrpc": "2.0", "id": message["id"], "result": None})
             self._kept.append(message)
 
@@ -140,9 +140,9 @@ class Editor:
 def editor(
     folder: Path, *, encodings: tuple[str, ...] = ("utf-16",), workspace: dict[str, Any] | None = None
 ) -> Generator[Editor]:
-    """`tagwire lsp` in a folder, greeted; it is asked to end, and ended if it does not.
+    """Start `tagwire lsp` in a folder and initialize it; at the end shut it down, or kill it if it does not exit.
 
-    `workspace` is what else the editor can do with a workspace.
+    `workspace` adds workspace capabilities of the editor.
     """
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -1,7 +1,7 @@
-"""A process in which threads make the first calls together: run as a script by hostile/test_first_callers.py.
+"""A script for hostile/test_first_callers.py: threads make the first calls at the same time.
 
-usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, 3 if they did not; a
-crash of the process has a code of its own. Only what a call needs to be made is imported before the threads begin.
+usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
+another code. Only what the call needs is imported before the threads begin.
 """
 
 import copy
@@ -20,12 +20,12 @@ NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatReq
 
 
 def call_of(name: str) -> Callable[[], object]:
-    """What each thread calls."""
+    """Return the function that each thread calls."""
     return CALLS[name]()
 
 
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """A call of several classes, one after the other: each is a first call."""
+    """Prepare a call for several classes in turn, each for the first time."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -37,7 +37,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """The encoding of a fresh message, without its class having been asked for it."""
+    """Encode a fresh message without using its class's methods."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -45,7 +45,7 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """As `of_messages`, with the message's bytes."""
+    """Prepare a call like `of_messages`, which also gets the message's bytes."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -59,12 +59,12 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """A call of something in a module that nobody has imported yet."""
+    """Prepare a call of something in a module that is not imported yet."""
     return lambda: lambda: call(import_module(module))
 
 
 def subclassed(message: Any) -> bytes:
-    """What an object of a subclass gives that is made while its base gets its methods."""
+    """Return the bytes of a subclass's object that is made while its base class gets its methods."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)
@@ -73,13 +73,13 @@ def subclassed(message: Any) -> bytes:
 
 
 def built(records: Any) -> object:
-    """A batch by way of the builder's `append`, and what reads it."""
+    """Build a batch with the builder's `append`, and read it."""
     data = records.BatchBuilder("v2").append(b"k", b"hello", timestamp=7).build().encode()
     return data, [list(batch) for batch in records.read_batches(data)]
 
 
 def columns_of(arrow: Any) -> object:
-    """A column of messages there and back."""
+    """Decode a column of messages and encode it again."""
     import pyarrow as pa
 
     from tagwire_messages import HeartbeatRequest
@@ -89,7 +89,7 @@ def columns_of(arrow: Any) -> object:
 
 
 def annotated(tagwire: Any, cls: Any, data: bytes) -> object:
-    """Annotated bytes there and back."""
+    """Annotate bytes and parse the annotation."""
     text = tagwire.annotate(tagwire.trace(cls, data, cls.LATEST_STABLE))
     return text, tagwire.parse_annotated(text)
 
@@ -139,7 +139,7 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """The error of a call, which must raise one of ours."""
+    """Return the error message of a call, which must raise a TagwireError."""
     from tagwire import TagwireError
 
     try:
@@ -150,7 +150,7 @@ def refusal(call: Callable[[], object]) -> str:
 
 
 def results(call: Callable[[], object], threads: int) -> Iterable[str]:
-    """What each thread got."""
+    """Return the result of each thread."""
     barrier, found = threading.Barrier(threads), []
 
     def work() -> None:

@@ -1,10 +1,10 @@
-"""Fuzz the native engine against the interpreter, guided by coverage: bytes, faults, traces, columns, JSON, objects.
+"""Fuzz the native engine against the interpreter, guided by coverage: bytes, errors, traces, columns, JSON, objects.
 
-`make fuzz` runs this with atheris, for a minute. Atheris watches the branches that the interpreter takes. It takes one
-for everything that the engine must tell apart, so bytes that lead it somewhere new are new to the engine as well. The
-first two bytes choose a version of a message. What follows is read as bytes of that version. What is read is written as
-JSON, as it is or with an odd value in it, or its objects are compared, shown and copied. What begins with a brace is
-read as JSON text, too.
+`make fuzz` runs this with atheris for a minute. Atheris watches the branches that the interpreter takes. It has a
+branch for every case that the engine must handle, so input that reaches a new branch is also new to the engine. The
+first two bytes choose a message version; the rest is decoded as that version. The decoded message is then written as
+JSON, with or without an odd value in it, or its objects are compared, printed and copied. Input that begins with a
+brace is also read as JSON.
 """
 
 import sys
@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raises where the engines, or columns, differ on what follows the first two bytes."""
+    """Raise an error if the engines or columns differ on the bytes after the first two."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """How JSON or objects differ: one of them, since all of them would take most of the time."""
+    """Describe how JSON or objects differ: one of them per input, to save time."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:
@@ -69,7 +69,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Arguments are those of libFuzzer; a folder among them keeps what was found, and is filled with valid bytes."""
+    """Run atheris with libFuzzer's arguments; a corpus folder among them is filled with valid bytes."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

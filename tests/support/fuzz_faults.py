@@ -1,14 +1,14 @@
-"""Compare the native engine with the interpreter on many damaged inputs, word for word.
+"""Compare the native engine with the interpreter on many damaged inputs; errors must match exactly.
 
     python tests/support/fuzz_faults.py --count 20000000 --seed 20
 
-`make fuzz` is guided by coverage and compares everything. This has no guide and compares decoding alone, so it tries
-some 10,000 inputs in a second. Each version of each message gets its share: bytes of Kafka's own classes and of the
-draft (`damage.samples`), with damage. No input is tried twice for a version. One in eight is read with a narrow limit,
-and one in eight behind bytes that are skipped. The interpreter is the referee, and its full pass is closed to the
-engine. With `--backwards` the last version comes first: two processes can share the work, and meet in the middle.
+Unlike `make fuzz`, this is not guided by coverage and compares decoding alone, so it tries about 10,000 inputs per
+second. Every message version gets its share of inputs: damaged bytes of Kafka's own classes and of the draft
+(`damage.samples`), none of them twice. One in eight has low limits, and one in eight starts after skipped bytes. The
+interpreter is the reference, and the engine can't fall back on it. With `--backwards` the last version comes first, so
+two processes can share the work and meet in the middle.
 
-Prints a line for each difference, as JSON, and ends with status 1 if there is one.
+Prints each difference as a line of JSON, and exits with status 1 if there is one.
 """
 
 import json
@@ -65,7 +65,7 @@ def _version(sample: Sample) -> tuple[str, str, int]:
 
 
 def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
-    """Damaged bytes of one version's samples, each one once."""
+    """Yield distinct damaged bytes of a version's samples."""
     seen: set[bytes] = set()
     for sample in cycle(group):
         data = sample.data
@@ -82,7 +82,7 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
-    """How the two differ, and whether the referee refuses."""
+    """Return the difference between the engines, and whether the interpreter raises an error."""
     way = random.randrange(8)
     limits = any_limits(random) if way == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if way == 1 else 0
@@ -102,7 +102,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # of any class: another than the referee's is a difference
+    except Exception as error:  # any other class than the interpreter's is a difference
         return type(error), str(error), vars(error), None
 
 

@@ -1,13 +1,11 @@
-"""The golden files: how they are laid out, read, and (where a version has none) made.
+"""Read the golden files, and write sections for versions that have none.
 
-`python tests/support/golden_files.py` adds the versions that have no golden bytes yet,
-and touches nothing else: golden bytes are never made to fit the code. Bytes
-come from Kafka's own classes, or from the independent encoder where those have
-none; our own code only annotates them.
+`python tests/support/golden_files.py` adds missing versions and changes nothing else: golden bytes never follow the
+code. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire only annotates them.
 
-`golden_bytes/` holds Kafka's messages, a subfolder of it those of a draft, for
-which no implementation but the independent encoder exists. A file holds a
-message, a section a version, and for drafts one more with nothing set:
+`golden_bytes/` holds Kafka's messages, and a subfolder holds a draft's messages, which only the independent encoder
+implements. A file holds a message, with a section per version. Drafts have another section per version, in which
+nothing is set:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}
@@ -51,7 +49,7 @@ class Golden:
 
 
 def read_file(path: Path) -> Iterator[Golden]:
-    """The sections of a golden file."""
+    """Return the sections of a golden file."""
     _, *sections = path.read_text(encoding="utf-8").split(_TITLE)
     for section in sections:
         head, value, annotation = section.split("\n", 2)
@@ -60,7 +58,7 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """The text of a section, behind its title."""
+    """Return the body of a section, without its title."""
     with showing_sensitive():
         text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
@@ -71,7 +69,7 @@ def _version(section: str) -> int:
 
 
 def add_missing() -> None:
-    """Add sections for each version of each message that has none."""
+    """Add a section for each message version that has none."""
     import tagwire_messages as messages
     from tagwire_drafts import kip482_rpcs
 
@@ -80,7 +78,7 @@ def add_missing() -> None:
 
 
 def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
-    """The same for one package."""
+    """Add the missing sections of one package."""
     from tagwire_generator.model.python_names import snake_case
 
     for name in registry.names():
@@ -97,7 +95,7 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 
 
 def draft_cases(draft: str) -> "Cases":
-    """Every field set, with an optional field that nobody knows in each struct; and nothing set."""
+    """Yield two cases: every field set, with an unknown optional field in each struct; and nothing set."""
     from independent_encoder import bare_value, encode, full_value, within
 
     specs = {path.stem: path for path in (FOLDER.parents[1] / "message_specs" / "drafts" / draft).rglob("*.json")}
@@ -118,7 +116,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """The value with an unknown tag in each struct, no two alike, from outside in."""
+    """Return the value with a different unknown tag in each struct, numbered from the outside in."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -130,10 +128,10 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 
 
 def best_cases() -> "Cases":
-    """For a message and version one case: every field set, and not too long to read.
+    """Return one case per message version, with every field set and still short enough to read.
 
-    The newest reference wins: the classes of 4.4.0, then those of the trunk
-    that still had what 4.0 removed, then the independent encoder.
+    The newest reference is preferred: Kafka 4.4.0's classes, then the development version that still had what 4.0
+    removed, then the independent encoder.
     """
     from independent_encoder import encode, full_value
     from kafka_cases import present
@@ -160,7 +158,7 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON has no records, so the value is read from the bytes; the witness is somebody else.
+            # Kafka's JSON omits records, so the value is decoded from the bytes; the independent encoder confirms it.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
@@ -170,7 +168,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Every field set beats all; then what is short enough; then the longest."""
+    """Return a sort key: cases with every field set first, then short enough ones, then the longest."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

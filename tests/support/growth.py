@@ -1,8 +1,8 @@
-"""How much more a function does for a larger input: lines of Python run, CPU time, and memory at its peak.
+"""Measure how Python lines run, CPU time, and peak memory grow with the input size.
 
-No test knows seconds: two sizes are compared. Lines are exact, and show loops in
-Python; CPU time shows what C code repeats (copies, searches), so its bound is
-generous. Between n and 8n linear work grows by 8, quadratic work by 64.
+Tests compare two sizes instead of checking seconds. Line counts are exact and reveal loops in Python; CPU time reveals
+repeated work in C (copies, searches), so its bound is generous. From n to 8n, linear work grows by 8 and quadratic work
+by 64.
 """
 
 import gc
@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def lines_run(work: Work) -> int:
-    """Lines of Python that the work runs, those of libraries too."""
+    """Return the number of Python lines that the work runs, including lines in libraries."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -42,7 +42,7 @@ def lines_run(work: Work) -> int:
 
 
 def cpu_seconds(work: Work) -> float:
-    """CPU time of the work: the least of three runs."""
+    """Return the CPU seconds of the work, the minimum of three runs."""
     runs = []
     for _ in range(3):
         gc.collect()
@@ -53,7 +53,7 @@ def cpu_seconds(work: Work) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Bytes of Python's memory that the work holds at most, beside what was there before."""
+    """Return the peak of additional bytes that Python allocates for the work."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -64,10 +64,10 @@ def peak_bytes(work: Work) -> int:
 
 
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
-    """Whether the work on an input of `FACTOR` times the size costs about as many times as much.
+    """Whether the cost of the work grows about as much as the input, which grows by `FACTOR`.
 
-    `work_of` makes the input, outside of what is measured. Where the smaller
-    work takes less than a millisecond, CPU time says nothing: choose larger sizes.
+    `work_of` builds the input outside of the measurement. If the smaller work takes less than a millisecond, CPU time
+    is not meaningful: choose larger sizes.
     """
     small, large = measure(work_of(size)), measure(work_of(FACTOR * size))
     return large <= _BETWEEN * max(small, 1e-3)

@@ -1,13 +1,11 @@
-"""A second encoder of the wire format, for tests only: a witness that shares nothing with the first.
+"""A second encoder of the wire format for tests, which shares no code with tagwire.
 
-It is written straight from the rules (KIP-482 as released and its draft, and
-Kafka's protocol guide), works on specs as `json.load` gives them and on values
-in the lossless JSON form, and imports nothing of tagwire. It is slow, and it
-trusts its input: a canonical spec, and a value that fits it.
+It follows the rules directly (KIP-482 as released, its draft, and Kafka's protocol guide). It takes specs as returned
+by `json.load` and values in the lossless JSON form, and imports nothing from tagwire. It is slow and trusts its input:
+the spec must be canonical, and the value must fit it.
 
-Bytes: `encode(spec, version, value)`. Where the reference has no bytes for a
-version: `full_value(spec, version)`, a value in which every field is set, and
-`bare_value(spec, version)`, in which none is.
+`encode(spec, version, value)` returns the bytes. For versions without reference bytes, `full_value(spec, version)`
+returns a value with every field set, and `bare_value(spec, version)` one with none.
 """
 
 import base64
@@ -37,7 +35,7 @@ ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Context(NamedTuple):
-    """What holds for all structs of one encoding: the version, and what the message says of it."""
+    """What all structs of one encoding share: the version, and its properties in the message."""
 
     version: int
     structs: dict[str, Spec]
@@ -51,7 +49,7 @@ class Context(NamedTuple):
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
-    """The bytes of a message. `length_varint` ("zigzag" or "unsigned") concerns the draft dialect only."""
+    """Encode a message. `length_varint` ("zigzag" or "unsigned") only matters for the draft dialect."""
     context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
     return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
 
@@ -68,7 +66,7 @@ def context_of(spec: Spec, version: int, length: Callable[[int], bytes] = lambda
 
 
 def within(version: int, versions: str) -> bool:
-    """Whether a version lies in `none`, `N`, `N+` or `N-M`."""
+    """Whether a version is in the range `none`, `N`, `N+` or `N-M`."""
     if versions == "none":
         return False
     low, _, high = versions.replace("+", "-32767").partition("-")
@@ -117,14 +115,14 @@ def tagged(context: Context, field: Spec) -> bool:
 
 
 def field_bytes(context: Context, field: Spec, value: Any) -> bytes:
-    """A field in its place in the struct; only a struct that may be null has a marker before it."""
+    """Encode a regular field of a struct. A nullable struct starts with a marker byte."""
     if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
         return b"\xff" if value is None else b"\x01" + value_bytes(context, field, field["type"], value)
     return value_bytes(context, field, field["type"], value)
 
 
 def tag_bytes(context: Context, field: Spec, value: Value) -> bytes:
-    """A field in a tagged section or an optional field buffer: the marker of a nullable struct is a varint."""
+    """Encode a tagged or optional field; for these, the marker of a nullable struct is a varint."""
     content = field_value(field, value)
     if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
         return b"\x00" if content is None else b"\x01" + value_bytes(context, field, field["type"], content)
@@ -153,14 +151,14 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
-    """A length or count (-1 is null) and what it counts. A string or bytes field may forbid the compact form."""
+    """Encode a length or count (-1 for null) and its content. A string or bytes field may forbid the compact form."""
     if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """The optional and the other fields of a field's struct, which it declares itself or shares."""
+    """Return the optional and the other members of a field's struct, which is inline or shared."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 
@@ -174,7 +172,7 @@ def field_value(field: Spec, value: Value) -> Any:
 
 
 def is_set(context: Context, field: Spec, value: Value) -> bool:
-    """Whether a field's value differs from its default; a struct's does if any member's does."""
+    """Whether a field's value differs from its default; for a struct, whether any member's value does."""
     content, default = field_value(field, value), default_of(field)
     if content is None or default is None:
         return bool(content is not default)
@@ -187,7 +185,7 @@ def is_set(context: Context, field: Spec, value: Value) -> bool:
 
 
 def default_of(field: Spec) -> Any:
-    """The default in JSON form: the explicit one, else zero, empty, or a struct of its own defaults ({})."""
+    """Return the default in JSON form: the explicit one, else zero, empty, or {} for a struct."""
     kind, text = field["type"], field.get("default")
     if kind == "records" or text == "null":
         return None
@@ -205,9 +203,9 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """A value of a version in which every field is set, none to its default, no two alike but bools.
+    """Return a value of a version with every field set, none to its default, and all distinct except bools.
 
-    Numbers count up (int8s begin again after 126) from a pattern that shows their width, and arrays have two elements.
+    Numbers count up from a pattern that shows their width (int8s wrap after 126), and arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 
@@ -241,7 +239,7 @@ def full_field(context: Context, field: Spec, kind: str, numbers: Iterator[int])
 
 
 def bare_value(spec: Spec, version: int) -> Value:
-    """The value of a version in which every field has its default; tagged and optional fields are left out then."""
+    """Return a value of a version in which every field has its default; tagged and optional fields are omitted."""
     return bare_struct(context_of(spec, version), spec["fields"])
 
 

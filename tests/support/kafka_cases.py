@@ -1,4 +1,4 @@
-"""The committed cases of Kafka's own classes, row by row. See tests/data/README.md for where they come from."""
+"""The committed cases made by Kafka's own classes; tests/data/README.md describes their origin."""
 
 import gzip
 import json
@@ -13,18 +13,18 @@ FOLDER = DATA / "kafka_cases"
 
 
 def rows(name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file of cases."""
+    """Return the rows of a file of cases."""
     with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def present(name: str) -> Iterator[dict[str, Any]]:
-    """The rows whose message and version the generated package has."""
+    """Return the rows whose message and version the generated package has."""
     for row in rows(name):
         if row["message"] in messages.registry and row["version"] in messages.registry[row["message"]].VERSIONS:
             yield row
 
 
 def label(row: dict[str, Any]) -> str:
-    """What names a row in a failure."""
+    """Return a name for a row in failure messages."""
     return f"{row['message']} v{row['version']} {row.get('variant') or row.get('kind') or row.get('field') or ''}"

@@ -1,8 +1,7 @@
-"""Write the page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
+"""Write the page `docs/kafka-history.md`, which lists how each Kafka release changed the bytes of the previous one.
 
-`python tests/support/kafka_history.py JAR...` reads the jars that `make archive`
-fetches. The lists show the findings of `tagwire breaking` between the specs of
-consecutive releases. Only the sentences around the lists are written here.
+`python tests/support/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
+of `tagwire breaking` between the specs of consecutive releases; only the sentences around them are written here.
 """
 
 import sys
@@ -36,8 +35,8 @@ class Alarm(NamedTuple):
     what: str
 
 
-# From a run of the checker of the trunk of October 2024 (1eb7644), with its one-word crash fixed, over all pairs of
-# releases from 3.0 to that commit; RequestHeader, which it always rejects, is left out.
+# The findings of Kafka's checker at the October 2024 trunk (1eb7644), with its one-word crash fixed, for all pairs of
+# releases from 3.0 to that commit. RequestHeader is omitted because the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),

@@ -1,7 +1,7 @@
-"""A broker's jars, for the tests that run Kafka's own code: found by Maven, or in a folder that is named.
+"""Find the jars of a broker for tests that run Kafka's own code.
 
-`TAGWIRE_BROKER_JARS` may name a folder that has them: kafka_2.13 of this version with everything that it needs, and a
-binding of slf4j. Without that, Maven is asked for what it has already, and then, for a minute, for what it can fetch.
+`TAGWIRE_BROKER_JARS` may name a folder with kafka_2.13 of this version, its dependencies, and an slf4j binding.
+Otherwise Maven is tried, first with its local repository and then, for at most a minute, with the network.
 """
 
 import os
@@ -24,7 +24,7 @@ SECONDS = 60
 
 
 def kafka_jars(folder: Path) -> Path:
-    """The folder that has them, made below `folder`; skips the test where there is no way to them."""
+    """Return the folder with the jars, created in `folder` if needed; skips the test if they are not available."""
     if not shutil.which("java"):
         pytest.skip("there is no java")
     if "TAGWIRE_BROKER_JARS" in os.environ:

@@ -1,4 +1,4 @@
-"""Logs whose batches have several magics: a proposal beside the formats that it came after."""
+"""Logs that mix batches of several magic values: a proposed format next to the formats it builds on."""
 
 from itertools import combinations
 from pathlib import Path
@@ -20,14 +20,14 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A format that is named, and those with other magic bytes beside it."""
+    """A named format, and older formats with other magic values in the same log."""
 
     named: str
     older: tuple[str, ...]
 
     @property
     def formats(self) -> list[str]:
-        """The format of each batch: up, down, and up again."""
+        """Return the format of each batch: in rising order, then back down, and up again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ MIXTURES = [
 
 
 def record(offset: int, format: str) -> Record:
-    """One that has all that its format can say."""
+    """Return a record that uses everything that the format supports."""
     of = format_of(format)
     headers: tuple[tuple[str | int, bytes | None], ...] = ()
     if "headers" in of.has and offset % 3:
@@ -61,7 +61,7 @@ def record(offset: int, format: str) -> Record:
 
 
 def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
-    """A batch for each format: the format, its records, its bytes."""
+    """Return a batch for each format, as the format, its records, and its bytes."""
     made = []
     for number, format in enumerate(formats):
         records = [record(number * size + index, format) for index in range(size)]
@@ -70,7 +70,7 @@ def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[t
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
-    """Write a partition of two segments, which change format in their middle; each record with its format."""
+    """Write a partition of two segments that change format midway; return each record with its format."""
     folder.mkdir(parents=True)
     made = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)
@@ -81,5 +81,5 @@ def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[st
 
 
 def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
-    """Each record with its format."""
+    """Return each record with its format."""
     return [(format, each) for format, records, _ in made for each in records]

@@ -1,6 +1,7 @@
-"""What a mutation claims of its bytes, held against the engines: the native one, generated code, and the interpreter.
+"""Check the claims that mutations make about their bytes against native engine, generated code, and interpreter.
 
-`python tests/support/mutation_claims.py --count 300000` tries more of them than tests have time for, and counts.
+`python tests/support/mutation_claims.py --count 300000` tries more mutations than the tests have time for, and counts
+them.
 """
 
 import sys
@@ -61,7 +62,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(made: Mutation) -> list[str]:
-    """What is not as a mutation of a message without a frame claims; and where engines differ."""
+    """Return the false claims about the bytes of a message without a frame, and any differences between engines."""
     cls, version = made.message, made.version
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []
@@ -90,7 +91,7 @@ def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterato
 
 
 def mutations(registry: Registry, cls: type[Message], version: int, count: int) -> Iterator[Mutation]:
-    """Some of each seed; the same ones each time."""
+    """Return a few mutations per seed, the same in every run."""
     mutator = Mutator(registry, cls, version)
     for shape, message in seeds(cls, version):
         data = message.encode(version)

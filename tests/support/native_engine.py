@@ -1,4 +1,4 @@
-"""The native engine, where the installation has one: then it is tested whether it is the one in use or not."""
+"""The native engine if it is installed, even if it is not the engine in use."""
 
 from importlib import import_module
 from typing import Any
@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Let messages choose again that met a test with the pure engine, and formats that met any: both keep the first."""
+    """Make formats, and messages used with the pure engine, choose their engine again; they cache the first choice."""
     for format in formats._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

@@ -1,6 +1,6 @@
-"""Network captures written by hand: TCP segments in IPv4 in Ethernet, one packet each, in the pcap format.
+"""Hand-written network captures: TCP segments in IPv4 in Ethernet, one per packet, in the pcap format.
 
-Layouts: pcap's from its Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, RFC 9293.
+The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
 
 import socket
@@ -24,7 +24,7 @@ class Segment(NamedTuple):
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:
-    """A capture of these segments, a millisecond apart; of each packet at most `snap` bytes."""
+    """Return a capture of these segments, a millisecond apart; packets are cut to `snap` bytes."""
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
     packets = []
     for number, segment in enumerate(segments):

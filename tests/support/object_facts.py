@@ -1,6 +1,6 @@
-"""What an engine makes of objects of every message, printed: run in a process for each engine, and compared.
+"""Print what an engine does with objects of every message. Tests run this in one process per engine, and compare.
 
-Objects come from the golden bytes of each version; each is changed in one field after the other.
+The objects come from the golden bytes of each version, with one field at a time changed.
 """
 
 import copy
@@ -18,7 +18,7 @@ from tagwire import Struct
 
 
 def changed_values(value: Any) -> list[Any]:
-    """Values to put in the place of one: of the same type, of another, equal ones of other types."""
+    """Return replacements for a value: of its own type, of other types, and equal ones of other types."""
     found: list[Any] = [None, (), "x", 1.5, float("nan"), -0.0, 0.0]
     if isinstance(value, tuple):
         found += [list(value), value[:-1], (*value, *value[:1])]
@@ -32,7 +32,7 @@ def changed_values(value: Any) -> list[Any]:
 
 
 def facts(message: Struct) -> Iterator[str]:
-    """A line for each thing that objects do by their slots."""
+    """Yield a line for each operation on a message: printing, comparing, copying, replacing."""
     yield repr(message)
     fields = {name: getattr(message, name) for name in message.__slots__}
     again = type(message)(**fields)

@@ -1,4 +1,4 @@
-"""Object storage for tests: a file system in memory that counts what is asked of it, and S3 by moto on loopback."""
+"""Object storage for tests: an in-memory file system that records requests, and moto's S3 server on loopback."""
 
 import threading
 import urllib.request
@@ -16,7 +16,7 @@ from written_logs import arrow_rows
 
 
 class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
-    """Files in memory, with an ETag each. Requests are listed as texts."""
+    """Files in memory, each with an ETag. Lists requests as strings."""
 
     protocol = "counted"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -88,7 +88,7 @@ class _Refused(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """As that of S3, with the conditions that it keeps. A test may let requests fail, by number and kind."""
+    """A file system like S3's that honors conditional writes. A test may make requests fail, by number and kind."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -171,7 +171,7 @@ class ConditionalFileSystem(CountedFileSystem):
 
 
 def conditional() -> Any:
-    """The file system, empty."""
+    """Return the file system, emptied."""
     fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
     ConditionalFileSystem.store.clear()
     ConditionalFileSystem.requests.clear()
@@ -180,7 +180,7 @@ def conditional() -> Any:
 
 
 def counted() -> Any:
-    """The file system, empty."""
+    """Return the file system, emptied."""
     fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
     CountedFileSystem.store.clear()
     CountedFileSystem.requests.clear()
@@ -189,12 +189,12 @@ def counted() -> Any:
 
 
 def offsets(path: str, **options: Any) -> list[int]:
-    """The offsets that a read gives."""
+    """Return the offsets that a read returns."""
     return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
 class _Cut:
-    """A WSGI application that sends half of some bodies, after the headers of the whole ones."""
+    """A WSGI application that cuts some bodies in half, but sends the headers of the full ones."""
 
     def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
         self.app, self.cuts, self.numbers = app, cuts, count()
@@ -207,9 +207,9 @@ class _Cut:
 
 @contextmanager
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
-    """Storage options of an S3 server on loopback, and the requests that it has had.
+    """Start an S3 server on loopback; yield its storage options and the list of requests it receives.
 
-    `cuts` chooses GET requests, by number, after half of whose body the connection is closed.
+    `cuts` selects GET requests by number; for these, the connection closes after half the body.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler
@@ -227,7 +227,7 @@ def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict
         server._server.app = _Cut(server._server.app, cuts)
     try:
         _, port = server.get_host_and_port()
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # of earlier servers
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # drops earlier data
         yield {"key": "testing-id", "secret": "very-hidden", "endpoint_url": f"http://127.0.0.1:{port}"}, seen
     finally:
         server.stop()

@@ -1,4 +1,4 @@
-"""Values that a program may put into a field by mistake: of the wrong type, out of range, almost right."""
+"""Values that a program may assign to a field by mistake: of the wrong type, out of range, almost right."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -21,21 +21,21 @@ class _Number(IntEnum):
 
 
 class _Text(str):
-    """A string all the same."""
+    """A string subclass."""
 
 
 class _Tuple(tuple[Any, ...]):
-    """An array all the same."""
+    """A tuple subclass."""
 
 
 class _HasBytes:
-    """What a UUID of another library may look like."""
+    """A class like a UUID of another library."""
 
     bytes = b"0123456789"
 
 
 class _HasEncode:
-    """What is no string, but can be asked like one."""
+    """Not a string, but has `encode` like one."""
 
     def encode(self) -> bytes:
         return b"text"
@@ -80,7 +80,7 @@ ODD_VALUES: Final = (*_NUMBERS, *_TEXTS, *_BUFFERS, *_COLLECTIONS, *_TAGS, *_OTH
 
 
 def with_odd_value(message: Any, random: Random) -> Any:
-    """A copy of `message` with one value, anywhere in it, replaced or deleted."""
+    """Return a copy of `message` with one value, anywhere in it, replaced or deleted."""
     return _struct(message, random)
 
 

@@ -1,4 +1,4 @@
-"""Specs of a small protocol of our own, with everything that the tagwire dialect says of values."""
+"""Specs of a small protocol that uses every value rule of the tagwire dialect."""
 
 from typing import Any
 

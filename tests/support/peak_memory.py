@@ -1,7 +1,7 @@
-"""What a process has had at most, for programs that tests start.
+"""Report peak memory, for programs that tests start.
 
-By /proc and not by `ru_maxrss`, which counts the parent that a new process came
-from: in a suite of hundreds of megabytes it would see no growth at all.
+It reads /proc because `ru_maxrss` of a new process includes its parent's memory: in a test suite of hundreds of
+megabytes, growth would not show.
 """
 
 import inspect
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def peak_kib() -> int:
-    """KiB of memory that this process has had at most."""
+    """Return the peak memory of this process in KiB."""
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 

@@ -1,4 +1,4 @@
-"""Logs that nobody planned: partitions with transactions, tombstones and old formats, made from a seed."""
+"""Random logs from a seed: partitions with transactions, tombstones and old formats."""
 
 import os
 from pathlib import Path
@@ -17,9 +17,9 @@ KINDS = {"index", "timeindex", "txnindex"}
 
 
 class RandomLog:
-    """A log of so many batches. `magics` are the formats that it has, in the order in which they came.
+    """A log of `batches` batches. `magics` lists its formats in order of appearance.
 
-    In the log of every fourth seed, transactions stay open.
+    Every fourth seed leaves transactions open.
     """
 
     def __init__(self, seed: int, magics: tuple[str, ...] = ("v2",), batches: int = 60) -> None:
@@ -51,7 +51,7 @@ class RandomLog:
         return records
 
     def old(self, magic: str) -> None:
-        """Messages, alone or in a wrapper."""
+        """Append messages, alone or in a wrapper."""
         records = [each.replace(headers=()) for each in self.records()]
         if magic == "v0":
             records = [each.replace(timestamp=-1) for each in records]
@@ -62,7 +62,8 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """A batch of nobody (0), of an idempotent producer (1, 2), of a transaction (3 to 5), or the end of one."""
+        """Append a batch without producer id (0), of an idempotent producer (1, 2) or a transaction (3 to 5), or end
+        one."""
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)
@@ -90,7 +91,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """A marker; that of newer transactions raises the epoch."""
+        """Append a transaction marker; newer transaction versions also raise the epoch."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1
@@ -102,7 +103,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """As segments of up to so many batches, each written to at its own time; the offsets that they begin with."""
+        """Write segments of up to `most` batches with different modification times; return their base offsets."""
         folder.mkdir(parents=True)
         transactions, rules = Transactions(), BatchRules([])
         bases, left = [], list(self.batches)

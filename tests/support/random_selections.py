@@ -1,4 +1,4 @@
-"""Random paths, new values for what they lead to, and what a rewrite is to give: decode, change, encode."""
+"""Random paths, new values for their targets, and the expected rewrite: decode, change, encode."""
 
 from random import Random
 from typing import Any
@@ -10,14 +10,14 @@ __all__ = ["Refused", "changed", "random_paths", "with_rows"]
 
 
 class Refused(Exception):
-    """A new value that has no place in the message."""
+    """A new value that does not fit into the message."""
 
 
 # ---------------------------------------------------------------- paths
 
 
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
-    """One to four paths that do not overlap; often siblings, so that they share an array."""
+    """Return one to four paths that do not overlap, often siblings, so that they share an array."""
     first = _random_path(cls, random)
     paths = [first]
     owner, _, _ = first.rpartition(".")
@@ -58,7 +58,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Another value, or the same: mostly one that its field may have."""
+    """Return another value, or the same one; mostly one that the field accepts."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))
@@ -87,7 +87,7 @@ def _others(value: Any, random: Random) -> list[Any]:
 
 
 def _copied(value: Struct) -> Struct:
-    """Another object of these values, not by `replace`: that makes arrays tuples, and these may be none."""
+    """Return a copy of a struct. `replace` would turn arrays into tuples, and these values may not be arrays."""
     other = type(value)()
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))
@@ -98,7 +98,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """The message with the values of `rows`, set on its objects. Raises Refused."""
+    """Return the message with the values of `rows` set on its objects. Raises Refused."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]
@@ -167,7 +167,7 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
 
 
 def encoded(message: Any, version: int) -> bytes | EncodeError:
-    """The message as bytes, or why not."""
+    """Return the message's bytes, or the error message."""
     try:
         data: bytes = message.encode(version)
     except EncodeError as error:

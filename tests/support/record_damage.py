@@ -1,7 +1,6 @@
-"""Batches that are damaged on purpose, with lengths and checksums put right again, so that what is inside is looked at.
+"""Damage batches on purpose, with lengths and checksums corrected, so that readers look inside.
 
-And values that records may hold without being right. Seeded, so that every run
-has the same.
+Also odd values for the attributes of records. Seeded, so that every run does the same.
 """
 
 import struct
@@ -31,7 +30,7 @@ _CODECS: Final = ("none", "gzip")
 
 
 def records_for(format: str, random: Random, count: int) -> list[Record]:
-    """Records that the format can carry, of several shapes."""
+    """Return records of several shapes that the format supports."""
     has = format_of(format).has
     records = []
     for index in range(count):
@@ -53,7 +52,7 @@ def records_for(format: str, random: Random, count: int) -> list[Record]:
 
 
 def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Batches or messages of the format that may have anything wrong with them but their checksum."""
+    """Yield batches or messages of the format with any kind of damage, but mostly with a valid checksum."""
     known = format_of(format)
     for _ in range(count):
         codec = random.choice(_CODECS)
@@ -67,7 +66,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
 
 
 def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """A record with 300 headers, something wrong in the last of these or behind them, and the right checksum."""
+    """Yield a record with 300 headers, damage in the last ones or after them, and a valid checksum."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
     whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()
@@ -82,7 +81,7 @@ def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:
-    """Bytes with some of them replaced, inserted, removed, or cut off."""
+    """Replace, insert, remove, or cut off some bytes."""
     found = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(found) + 1)
@@ -106,12 +105,12 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         head[name] = number if format.fields.get("attributes") is not format.root.items[0] else head[name]
     try:
         return format.encode_head(head)
-    except EncodeError:  # a head that no writer makes
+    except EncodeError:  # a header that no writer makes
         return data
 
 
 def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    """Messages after damage; in a wrapper, those inside."""
+    """Damage messages; in a wrapper, the inner ones."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
     head, _ = decode(format.head, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
@@ -131,7 +130,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """All messages have their offset, size and checksum in the first 16 bytes."""
+    """Damage a message after its first 16 bytes, which hold offset, size and checksum in every format."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 
@@ -141,14 +140,14 @@ def _resealed(message: bytes) -> bytes:
 
 
 class _Index:
-    """Passes for a number."""
+    """Can be used as an integer."""
 
     def __index__(self) -> int:
         return 5
 
 
 class _Int(int):
-    """An int of another class."""
+    """An int subclass."""
 
 
 _ODD: Final[dict[str, tuple[Any, ...]]] = {
@@ -166,7 +165,7 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def odd_records(format: str, random: Random) -> list[Record]:
-    """Records of which some have attributes that no record should have, or that only look odd."""
+    """Return records, some with attributes that are invalid or only look odd."""
     records = records_for(format, random, random.randrange(1, 4))
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(list(_ODD))

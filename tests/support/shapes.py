@@ -1,8 +1,7 @@
-"""A protocol of our own with shared structs: `Point` in three versions, and `Line`, which holds points.
+"""A small protocol with shared structs: `Point` in three versions, and `Line`, which holds points.
 
-The bytes are written out by hand: big-endian numbers; an int16 length before a
-string, or a compact one in flexible versions, which is the length plus one; a
-section of tagged fields behind each struct in flexible versions.
+Bytes written by hand: numbers are big-endian; a string has an int16 length or, in flexible versions, a compact length
+(the length plus one); in flexible versions, a tagged section follows each struct.
 """
 
 import json
@@ -98,7 +97,7 @@ RESPONSE_BYTES = {
 
 
 def make_shapes(root: Path) -> Path:
-    """A project with these specs, in which nothing is generated yet."""
+    """Create a project with these specs, without generated code."""
     settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
     (root / "pyproject.toml").write_text(f'{settings}lock = "lock.json"\n', encoding="utf-8")
     for name, spec in SPECS.items():

@@ -1,4 +1,4 @@
-"""One local Spark for all tests of a process, on this machine alone: started when the first test asks for it."""
+"""A local Spark session for all tests of a process, started when the first test needs it; loopback only."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # up sooner; slower later
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster, runs slower
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
@@ -30,7 +30,7 @@ SETTINGS = {
 
 @cache
 def missing() -> str:
-    """Why there can be no Spark here; empty if there can."""
+    """Return why Spark can't be used here, or an empty string."""
     if find_spec("pyspark") is None:
         return "pyspark is not installed: pip install 'tagwire[spark]'"
     home = os.environ.get("JAVA_HOME")
@@ -49,17 +49,17 @@ def missing() -> str:
 
 @cache
 def session() -> "SparkSession":
-    """The session. Its workers' folder is the root of the repository, wherever a test is by then."""
+    """Return the session. Its workers run in the repository root, whatever the test's working directory."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     from tagwire_spark import spark_conf
 
-    with contextlib.chdir(ROOT):  # a task that fails is tried once more
+    with contextlib.chdir(ROOT):  # failed tasks are retried once
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")  # refusals are what many tests are about
+    spark.sparkContext.setLogLevel("OFF")  # many tests cause errors on purpose
     return spark
 
 

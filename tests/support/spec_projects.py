@@ -1,4 +1,4 @@
-"""A small project with specs of its own, as a user of the generator has it."""
+"""A small project with its own specs, as a user of the generator would have."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ output = "src"
 
 
 def spec(name: str, **changes: Any) -> dict[str, Any]:
-    """A valid spec; its kind is the end of its name."""
+    """Return a valid spec; the end of its name determines its kind."""
     fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
     whole = {
         "apiKey": 7,
@@ -32,7 +32,7 @@ def spec(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def write_spec(root: Path, name: str, **changes: Any) -> Path:
-    """Write a spec among the project's, one key a line."""
+    """Write a spec into the project, one key per line."""
     path = root / "message_specs" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(spec(name, **changes), indent=2) + "\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def write_spec(root: Path, name: str, **changes: Any) -> Path:
 
 
 def edit_spec(root: Path, name: str, before: str, after: str) -> None:
-    """Replace a text that stands in a spec."""
+    """Replace a string in a spec."""
     path = root / "message_specs" / f"{name}.json"
     text = path.read_text(encoding="utf-8")
     assert before in text
@@ -48,7 +48,7 @@ def edit_spec(root: Path, name: str, before: str, after: str) -> None:
 
 
 def make_project(root: Path) -> Path:
-    """pyproject.toml and two specs, nothing generated yet."""
+    """Create pyproject.toml and two specs; nothing is generated yet."""
     (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")
@@ -56,7 +56,7 @@ def make_project(root: Path) -> Path:
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder but Python's caches, by path."""
+    """Return the content of every file in a folder by path, except Python's caches."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

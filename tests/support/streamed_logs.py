@@ -1,4 +1,4 @@
-"""Logs that grow, and `kafka_log` as a stream of them without Spark: helpers of the tests of streams."""
+"""Logs that grow, and `kafka_log` as a stream without Spark: helpers for tests of streams."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def rows(reader: LogStreamReader, start: dict[str, Any], end: dict[str, Any]) ->
 
 
 def triggers(reader: LogStreamReader, start: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """What Spark does, up to where nothing is new: where each micro-batch ends, and its rows."""
+    """Act as Spark does until there is nothing new: yield each micro-batch's end offset and rows."""
     while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
         yield end, rows(reader, start, end)
         start = end

@@ -1,4 +1,4 @@
-"""A terminal for commands of `tagwire`: what a person before it would have seen."""
+"""A terminal for `tagwire` commands, to see what a user would see."""
 
 import os
 import pty
@@ -15,7 +15,7 @@ _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 
 
 def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
-    """Exit code, and what stood on the terminal that was its standard error, and its output unless that is a file."""
+    """Return the exit code and the terminal's output: standard error, and standard output unless it is a file."""
     master, slave = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
     out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -32,9 +32,9 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Exit code, and all that was written to a terminal of 80 columns, of a program that is used in it.
+    """Use a program on a terminal of 80 columns; return its exit code and everything it wrote.
 
-    The keys are pressed when the text has been seen.
+    The keys are pressed once `seen` appears.
     """
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
@@ -61,12 +61,12 @@ def _read_to_end(master: int) -> bytes:
 def _some(master: int) -> bytes:
     try:
         return os.read(master, 65536)
-    except OSError:  # how Linux says that the other end is closed
+    except OSError:  # Linux's report that the other end is closed
         return b""
 
 
 def screen(text: str) -> str:
-    """What is left on a terminal of all that was written to it, down to its cursor: bars are drawn and erased."""
+    """Return what remains visible above the cursor after the output `text`; progress bars are drawn and erased."""
     rows, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if part == "\n":

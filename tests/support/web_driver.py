@@ -1,4 +1,4 @@
-"""A headless Chromium for tests, by the WebDriver protocol that chromedriver speaks: a handful of calls over HTTP."""
+"""A headless Chromium for tests, over the WebDriver protocol of chromedriver."""
 
 import base64
 import http.server
@@ -21,7 +21,7 @@ __all__ = ["Browser", "browser", "served", "why_not"]
 
 
 def why_not() -> str:
-    """Why there is no browser to test with; "" where there is one."""
+    """Return why there is no browser to test with, or ""."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return (
         f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
@@ -29,7 +29,7 @@ def why_not() -> str:
 
 
 class Browser:
-    """One window."""
+    """A browser window."""
 
     def __init__(self, driver: str, session: str) -> None:
         self._session = f"{driver}/session/{session}"
@@ -38,17 +38,17 @@ class Browser:
         return _request(f"{self._session}/{path}", body)
 
     def open(self, url: str) -> None:
-        """Go to a page and wait until it is loaded; messages of earlier pages are dropped."""
-        self._call("url", {"url": "about:blank"})  # else a page stays loaded if only the part behind # differs
+        """Open a page and wait until it is loaded. Drops console messages of earlier pages."""
+        self._call("url", {"url": "about:blank"})  # forces a load even if only the part after # differs
         self.errors()
         self._call("url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """The value that the body of a function of JavaScript returns."""
+        """Return the value returned by the body of a JavaScript function."""
         return self._call("execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any, seconds: float = 60) -> Any:
-        """The first true value that a script returns."""
+        """Wait for a script to return a true value, and return it."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
             assert time.monotonic() < end, f"after {seconds} seconds still not: {script}"
@@ -56,16 +56,16 @@ class Browser:
         return found
 
     def errors(self) -> list[str]:
-        """What the console has got since it was last asked: errors of scripts, files that could not be loaded."""
+        """Return new console errors since the last call: script errors, and files that failed to load."""
         rows = self._call("se/log", {"type": "browser"})
         return [row["message"] for row in rows if row["level"] == "SEVERE"]
 
     def resize(self, width: int, height: int) -> None:
-        """Change the size of the window, in pixels."""
+        """Set the size of the window in pixels."""
         self._call("window/rect", {"width": width, "height": height})
 
     def picture(self, path: Path) -> None:
-        """Write what the window shows as PNG."""
+        """Write a screenshot of the window as PNG."""
         with urllib.request.urlopen(f"{self._session}/screenshot") as answer:
             path.write_bytes(base64.b64decode(json.load(answer)["value"]))
 
@@ -82,7 +82,7 @@ def _request(url: str, body: "dict[str, Any] | None") -> Any:
 
 @contextmanager
 def browser(width: int = 1280, height: int = 900) -> Generator[Browser]:
-    """A headless Chromium with a profile of its own."""
+    """Yield a headless Chromium with its own profile."""
     port = _free_port()
     driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -129,7 +129,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """A folder over HTTP on this machine; its address, with a slash at the end."""
+    """Serve a folder over HTTP on loopback; yield its URL, with a trailing slash."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

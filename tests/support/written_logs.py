@@ -1,4 +1,4 @@
-"""Logs written by `kafka_log` without Spark, and what is in them then: helpers of the tests of writing."""
+"""Logs written by `kafka_log` without Spark, and their content: helpers for tests of writing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
 def columns(text: str) -> StructType:
-    """Columns by names and types, without Spark."""
+    """Return the columns as a schema, without Spark."""
     schema = StructType()
     for name, type in (part.split() for part in text.split(", ")):
         schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))
@@ -35,7 +35,7 @@ SIMPLE = columns("topic string, partition int, offset long, key binary, value bi
 
 
 def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
-    """What reading gives, without Spark."""
+    """Return the batches that reading gives, without Spark."""
     query = log_query({"path": str(path), "includeControlRecords": "true", **options})
     schema = full_schema(query)
     return (batch for split in plan(query) for batch in rows_of(split, query, schema))
@@ -49,7 +49,7 @@ def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
 
 
 def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """A write of these tasks' Arrow batches, without Spark."""
+    """Write each task's Arrow batches as one job, without Spark."""
     writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
     try:
         writer.commit([writer.write(iter(batches)) for batches in tasks])
@@ -59,7 +59,7 @@ def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) 
 
 
 def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:
-    """Every record of a partition with what holds for its batch."""
+    """Return every record of a partition with the attributes of its batch."""
     return [
         (batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional,
          batch.is_control, batch.timestamp_type, batch.compression, batch.format, batch.partition_leader_epoch,

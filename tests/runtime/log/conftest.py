@@ -13,7 +13,8 @@ from tagwire.records import format_names, format_of
 
 @pytest.fixture
 def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """A partition's folder to damage, by `broker/topic-partition`."""
+    """Return a function that copies a partition's folder, named as `broker/topic-partition`, so that a test can damage
+    it."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(logs / name, tmp_path / name))
@@ -23,13 +24,13 @@ def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The jars of Kafka's broker."""
+    """Return the folder with the jars of Kafka's broker."""
     return kafka_jars(tmp_path_factory.mktemp("jars"))
 
 
 @pytest.fixture(params=ENGINES)
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Formats keep the plans of the engine that was there first: they are made anew, and again behind the test."""
+    """Run the test with each engine; formats cache plans for an engine, so the cache is cleared before and after."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     _forget_plans()
     yield str(request.param)

@@ -1,4 +1,4 @@
-"""What tests of jobs share."""
+"""Fixtures of the tests of jobs."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs do their work in this process, one unit behind the other."""
+    """Run the units of jobs one after another in this process."""
 
-    from tagwire_spark.errors import refusal  # not without pyspark
+    from tagwire_spark.errors import refusal  # needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

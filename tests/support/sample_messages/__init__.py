@@ -1,4 +1,4 @@
-"""A package as the generator would write it, but by hand, and small."""
+"""A small hand-written package, laid out as the generator would."""
 
 from tagwire.frames.registry import Registry
 

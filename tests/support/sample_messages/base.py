@@ -1,9 +1,9 @@
-"""The base of messages that are written by hand: they have no generated serializers, and need none."""
+"""The base of hand-written messages, which have no generated serializers and don't need them."""
 
 from tagwire.message import Message
 
 
 class Sample(Message):
-    """A message without generated serializers: by layout, in either engine."""
+    """A message without generated serializers; both engines read it by its layout."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""A request with a field of every kind, its response with a fallback, and a request that has no body."""
+"""A request with a field of every kind, its response with a fallback, and a request without a body."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PollRequest(Sample, metaclass=data_class):
 
 
 class PollResponse(Sample, metaclass=data_class):
-    """Answers in version 0 with error 35 a version that the peer lacks; its header is always version 0."""
+    """Answers versions that the peer does not support in version 0 with error 35; its header is always version 0."""
 
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     names: Array[str] = field("Names", "[]string", "0+", default=())
@@ -72,7 +72,7 @@ class PollResponse(Sample, metaclass=data_class):
 
 
 class WipeRequest(Sample, metaclass=data_class):
-    """No fields, version 1 alone, and not stable."""
+    """No fields, only version 1, and not stable."""
 
     NAME = "WipeRequest"
     KIND = "request"
