@@ -1,4 +1,4 @@
-"""Connections without I/O: numbering, pairing, versions, and bytes that can't be read."""
+"""Connections without I/O: correlation ids, pairing, versions, and invalid bytes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def announced(**ranges: tuple[int, int]) -> Any:
 
 
 def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
-    """Both sides, after a handshake in which the server announces these versions."""
+    """Return both sides after a handshake in which the server announces these versions."""
     client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
@@ -90,7 +90,7 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_an_older_peer_is_asked_again(lists: bool) -> None:
-    """KIP-511: the answer to an unknown version comes in version 0, and may list which versions there are."""
+    """KIP-511: the response to an unknown version has version 0, and may list the supported versions."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

@@ -1,4 +1,4 @@
-"""Generated code imports through the doors alone, and the runtime level says what is behind them."""
+"""Generated code imports only through the designated modules, and the runtime level covers what they export."""
 
 import ast
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def test_other_names_are_not_there(door: ModuleType) -> None:
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Module and name of each `from module import name`."""
+    """Yield module and name of each `from module import name`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((str(node.module), alias.name) for alias in node.names)

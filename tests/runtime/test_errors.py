@@ -1,4 +1,4 @@
-"""The error tree, the sentences, and the runtime level."""
+"""The error hierarchy, messages, and the runtime level."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Limits: a plain immutable value, and what the reader does at each bound."""
+"""Limits: an immutable value, and the reader's behavior at each limit."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""`tagwire.captures`: frames from files, with what is known of them."""
+"""`tagwire.captures`: frames from files, with their metadata."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""SASL steps: the examples of RFC 4616, RFC 5802 (with SHA-256: RFC 7677), and peers that lie."""
+"""SASL steps: the examples of RFC 4616 and RFC 5802 (with SHA-256: RFC 7677), and dishonest peers."""
 
 import pytest
 

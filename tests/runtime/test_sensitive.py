@@ -1,4 +1,4 @@
-"""Fields that specs mark as sensitive: hidden wherever a value is shown, and nowhere else."""
+"""Fields marked sensitive in specs: hidden wherever a value is displayed, and nowhere else."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def shown(text: str) -> bool:
 
 @pytest.fixture(params=["native", "python"])
 def struct_repr(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """`repr`, as either engine does it."""
+    """Return `repr` as implemented by each engine."""
     yield repr if request.param == "native" else tagwire.Struct.__dict__["__rich_repr__"] and _pure_repr
 
 
@@ -119,9 +119,9 @@ def test_errors() -> None:
 
 
 def held(error: BaseException) -> str:
-    """All that an exception shows of itself: its contexts and causes, and the variables of tagwire's own frames.
+    """Return everything that an exception reveals: contexts, causes, and local variables in tagwire's frames.
 
-    Arguments of the function that was called are the caller's own variables, too.
+    Arguments of the called function are excluded, because the caller has them anyway.
     """
     found, chain = [], [error]
     while chain:

@@ -1,4 +1,4 @@
-"""The nearest of some names, which one function finds for all of the product."""
+"""Suggestions for misspelled names, all made by one function."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Version ranges: their texts, sets of them, and what is refused."""
+"""Version ranges: parsing, sets of ranges, and rejected input."""
 
 import copy
 import pickle

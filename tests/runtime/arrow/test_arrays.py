@@ -1,4 +1,4 @@
-"""Arrow arrays of all kinds, of pyarrow, polars, duckdb and nanoarrow: what is taken, what comes out, what is not."""
+"""Arrow arrays of all kinds from pyarrow, polars, duckdb and nanoarrow: accepted input, output, and rejected input."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     ids=str,
 )
 def test_bytes_of_all_kinds(type: Any) -> None:
-    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # it happens to be UTF-8
+    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # happens to be valid UTF-8
     assert len(group) == 23
     data = pa.array([None, group, None, group], pa.binary()).cast(type)[1:]
     expected = in_columns(C.decode(group, 8), 8)
@@ -110,7 +110,7 @@ def test_uuids_of_all_kinds() -> None:
 
 
 def test_structs_of_structs_in_the_middle_of_their_buffers() -> None:
-    """The offset of a struct counts for all that is in it."""
+    """A struct's offset applies to all of its children."""
     request = kip482.FooRequest
     origin = type(request().origin)
     rows = [request(origin=origin(host=host), user_agent=host) for host in ("a", "b", "c", "d")]
@@ -148,7 +148,7 @@ def test_with_polars() -> None:
 
 
 def test_tables(engine: str) -> None:
-    """Structs are rows of a table for all of them, both ways."""
+    """Every library treats structs as table rows, in both directions."""
     table = pa.table({"group_id": ["g", "h"], "member_id": ["m", "n"]})
     expected = [C(group_id="g", member_id="m").encode(8), C(group_id="h", member_id="n").encode(8)]
     for rows in (table, pl.DataFrame(table), table.to_batches()[0]):
@@ -173,7 +173,7 @@ def test_with_duckdb_and_nanoarrow(engine: str) -> None:
     assert na.Array(plain).to_pylist()[0]["topics"][0]["name"] == "a topic with a long name"
 
 
-# ---------------------------------------------------------------- what can't be taken
+# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize("call", [arrow.decode_column, arrow.encode_column])

@@ -1,4 +1,4 @@
-"""Native columns own what they should: arrays are released once, nothing leaks, memory has bounds, threads go on."""
+"""Memory of native columns: arrays are released once, nothing leaks, memory is bounded, and the GIL is released."""
 
 import gc
 import sys
@@ -77,7 +77,7 @@ def test_an_array_that_is_refused_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Bytes that a call leaves behind, the second time."""
+    """Return the bytes that a call leaks, measured at its second run."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -96,7 +96,7 @@ def traced(call: Callable[[], object]) -> int:
 def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
     def parts() -> None:
         made = arrow.decode_column(commits(50), C, 8)
-        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of them are never taken
+        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of the capsules are never consumed
         array = pa.array(made)
         names = array.field("topics").flatten().field("name")
         tags = array.field("unknown_tags")
@@ -115,7 +115,7 @@ def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # so few that all their plans are kept: those have a test of their own
+    for sample in random.sample(samples(), 12):  # so few that all plans stay cached; another test evicts them
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -177,7 +177,7 @@ def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
 @pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
 @pytest.mark.parametrize("errors", ["raise", "null", "column"])
 def test_damaged_lists(bad: list[int], errors: Any) -> None:
-    """Offsets that reach behind the child, or go back."""
+    """Offsets that exceed the child or decrease."""
     names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
     topics = HandMade(
         "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
@@ -196,7 +196,7 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_text_that_is_no_utf8() -> None:
-    """Nobody may have checked what an array of texts holds."""
+    """A producer may not have checked that its string arrays are UTF-8."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
@@ -206,7 +206,7 @@ def test_text_that_is_no_utf8() -> None:
 
 
 def test_more_than_offsets_can_say() -> None:
-    """The bound of 2^31 - 1 made small: nobody has the time for two gigabytes of text."""
+    """Lowers the bound of 2^31 - 1, because two gigabytes of text would take too long."""
     decoder = new_decoder()
     decoder.most = 20
     assert (
@@ -242,7 +242,7 @@ def test_counts_that_lie_cost_nothing() -> None:
 
 
 def test_memory_of_the_worst_arrays() -> None:
-    """Bytes at the peak for each byte of input, where an array is filled with what costs most for its bytes."""
+    """Peak memory per byte of input is bounded, even for arrays of the most expensive elements."""
     for bait in worst_baits(messages.registry)[:25]:
         size = 50_000
         rows = pa.array([bait.message(size).encode(bait.version)])
@@ -268,9 +268,9 @@ def test_the_interpreter_goes_on_meanwhile() -> None:
     thread.start()
     started.wait()
     try:
-        sys.setswitchinterval(0.5)  # who holds the lock keeps it for longer than both calls take
+        sys.setswitchinterval(0.5)  # the GIL holder keeps the GIL for longer than both calls take
         before = counted[0]
-        for _ in range(5):  # on a busy machine the other thread may come too late once
+        for _ in range(5):  # on a busy machine the other thread may start too late once
             arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break

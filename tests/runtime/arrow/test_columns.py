@@ -1,4 +1,4 @@
-"""The calls of `tagwire.arrow`: types, choices, versions by row, and errors."""
+"""The functions of `tagwire.arrow`: types, options, versions per row, and errors."""
 
 from typing import Any
 
@@ -186,7 +186,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
 
 
 def test_zero_keeps_its_sign_in_a_lenient_row() -> None:
-    """-0.0 and what a lenient reader takes: a byte of 2 for True."""
+    """-0.0, and a byte of 2 that a lenient reader accepts as True."""
     op = OpData(key="k", value=-0.0, remove=True)
     data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
     rows = pa.array([data, data.replace(b"\x01\x00\x00", b"\x02\x00\x00")])
@@ -227,7 +227,7 @@ def test_encoding_refuses_what_row_by_row_is_refused() -> None:
 
 
 def test_fields_that_a_version_lacks() -> None:
-    """Refused where they are not their defaults, unless the spec lets them be dropped."""
+    """Values that differ from the default are rejected, unless the field is ignorable."""
     data = pa.array([{"group_instance_id": None}, {"group_instance_id": "i"}])
     assert column(arrow.encode_column(data, C, 6, errors="null")) == [C().encode(6), None]
     static = pa.array([{"group_instance_id": "i"}])

@@ -1,4 +1,4 @@
-"""Damaged rows have the same verdict in columns as row by row: value, path, offset and reason, strict and not."""
+"""Damaged rows give the same result in columns as row by row: value, path, offset and reason, strict and lenient."""
 
 from collections.abc import Callable
 from random import Random
@@ -49,10 +49,10 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
 def test_one_odd_byte_at_each_place_of_texts_of_each_length(odd: bytes) -> None:
-    """Texts are looked at and copied by words, which overlap where they end."""
+    """Strings are validated and copied in words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
-    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # the first one makes room
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # the first row makes room
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
     assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in texts]
@@ -71,7 +71,7 @@ def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
 
 
 def paths_of(column: Column, before: str = "") -> list[str]:
-    """All dotted paths to what is in a column."""
+    """Return all dotted paths in a column."""
     found = []
     for child in column.children:
         path = f"{before}{child.name}"
@@ -92,7 +92,7 @@ def test_a_chosen_field_is_what_it_is_among_all() -> None:
 
 
 def only(value: Any, path: list[str]) -> Any:
-    """What of a value lies on a path."""
+    """Return the part of a value at a path."""
     if not path or value is None:
         return value
     if isinstance(value, list):
@@ -112,7 +112,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_odd_values_are_refused_as_they_are_row_by_row() -> None:
-    """Those among them that an Arrow array of the message's own type, or of a wider one, can hold."""
+    """Covers the odd values that an Arrow array of the message's type, or of a wider type, can hold."""
     random = Random(8)
     tried = refused = 0
     for number in range(30_000):
@@ -133,7 +133,7 @@ def test_odd_values_are_refused_as_they_are_row_by_row() -> None:
 
 
 def as_array(sample: Sample, message: Any) -> Any:
-    """The message in an array with wide integers; None where it has what no such array holds."""
+    """Return the message in an array with wide integers, or None if such an array can't hold it."""
     root = message_column("", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], Selection(None))
     try:
         return pa.array([plain(root, message)], wide_type(root))
@@ -142,7 +142,7 @@ def as_array(sample: Sample, message: Any) -> Any:
 
 
 class Unfit(Exception):
-    """A value that pyarrow would convert, or read in another way than a message does."""
+    """A value that pyarrow would convert, or read differently than a message does."""
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {
@@ -178,7 +178,7 @@ def plain(column: Column, value: Any) -> Any:
 
 
 def wide_type(column: Column) -> Any:
-    """A type for a column that holds more than it must: null everywhere, 64 bits in each integer, 64-bit offsets."""
+    """Return a wider type for a column: nullable everywhere, 64-bit integers, 64-bit offsets."""
     if column.format == "+s":
         return pa.struct([pa.field(child.name, wide_type(child)) for child in column.children])
     if column.format == "+l":

@@ -1,4 +1,4 @@
-"""Columns of all golden bytes, of Kafka's own and of the drafts', held against decoding row by row; and back."""
+"""Columns of all golden bytes, Kafka's and the drafts', compared with decoding and encoding row by row."""
 
 from collections import defaultdict
 from typing import Any
@@ -20,7 +20,7 @@ Rows = dict[tuple[Any, int], list[bytes]]
 
 
 def goldens() -> Rows:
-    """The golden bytes of every version of every message."""
+    """Return the golden bytes of every version of every message."""
     rows: Rows = {}
     for name in NAMES:
         for golden in read_file(FOLDER / f"{snake_case(name)}.txt"):
@@ -29,7 +29,7 @@ def goldens() -> Rows:
 
 
 def kafkas() -> Rows:
-    """All that Kafka's classes wrote, unknown tags among it, and the drafts' samples."""
+    """Return everything that Kafka's classes wrote, with unknown tags, and the drafts' samples."""
     rows: Rows = defaultdict(list)
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
@@ -41,7 +41,7 @@ def kafkas() -> Rows:
 
 
 def check(cls: Any, version: int, rows: list[bytes]) -> None:
-    """Rows with nulls between them, in an array that begins in the middle of its buffers."""
+    """Check rows interleaved with nulls, in an array that begins in the middle of its buffers."""
     data = [each for row in rows for each in (row, None)]
     array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
     made = arrow.decode_column(array, cls, version)
@@ -50,7 +50,7 @@ def check(cls: Any, version: int, rows: list[bytes]) -> None:
     assert columns.type == pa.struct(pa.schema(arrow.schema(cls, version)))
     decoded = [None if row is None else cls.decode(row, version) for row in data]
     expected = [None if value is None else in_columns(value, version) for value in decoded]
-    assert repr(columns.to_pylist()) == repr(expected)  # of floats, too: -0.0 and NaN
+    assert repr(columns.to_pylist()) == repr(expected)  # repr also compares -0.0 and NaN
     encoded = pa.array(arrow.encode_column(made, cls, version))
     encoded.validate(full=True)
     assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]
@@ -80,7 +80,7 @@ def by_message() -> dict[Any, list[Sample]]:
 
 
 def test_all_versions_in_one_array() -> None:
-    """The union of all fields: what a version lacks has the default that a decoded object has."""
+    """The columns are the union of all fields; a field missing from a version has its default."""
     for cls, found in by_message().items():
         numbers = pa.array([sample.version for sample in found], pa.int16())
         data = pa.array([sample.data for sample in found], pa.binary())
@@ -97,7 +97,7 @@ def test_all_versions_in_one_array() -> None:
 
 
 def assert_within(part: Any, whole: Any) -> None:
-    """All that stands in `part` stands in `whole` as well, which may have more fields."""
+    """Assert that `whole` contains everything in `part`; it may have more fields."""
     if isinstance(part, dict):
         for name, value in part.items():
             assert_within(value, whole[name])

@@ -1,5 +1,4 @@
-"""The memory of columns that nobody holds any more is filled again: never too early, never with something left in it,
-and never without bound."""
+"""The memory of released columns is reused: never too early, never with old content, and never without bound."""
 
 import gc
 import tracemalloc
@@ -29,7 +28,7 @@ ROWS = 2000
 
 
 def metadata(random: Random) -> bytes:
-    """Null and not, true and false, lists of all lengths, tags: whatever may be left in a frame."""
+    """Return a message with varied nulls, bools, list lengths and tags, any of which could be left over in a frame."""
     topics = [
         METADATA.MetadataResponseTopic(
             name=None if random.random() < 0.3 else "t" * random.randrange(20),
@@ -43,14 +42,14 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Rows, some of which are null or refused."""
+    """Return rows, of which some are null or invalid."""
     good = [metadata(random) for _ in range(50)]
     made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """A decoder whose spare frames have so many bytes at most; with 0 every frame is a new one."""
+    """Return a decoder that keeps at most `most` bytes of spare frames; with 0, every frame is new."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = Wanted(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +92,7 @@ def test_what_somebody_holds_is_not_filled(held: str) -> None:
 
 
 class ArrayCapsule:
-    """Holds nothing but what was exported."""
+    """Holds only the exported capsule."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()
@@ -119,7 +118,7 @@ def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
 
 
 def test_other_columns_have_other_frames() -> None:
-    """Also where they are as many, for as many rows."""
+    """Even if both have equal numbers of columns and rows."""
     data = rows(Random(4), 10 * ROWS)
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)
@@ -133,7 +132,7 @@ def test_other_columns_have_other_frames() -> None:
 
 
 def segment(path: Path, random: Random) -> Path:
-    """A log of records with null and other keys, headers and values; `path` is one of its columns."""
+    """Write a log of records with varied keys, headers and values; return the path of a segment."""
     path.mkdir()
     file = path / f"{0:020}.log"
     records = [
@@ -151,7 +150,7 @@ def segment(path: Path, random: Random) -> Path:
 
 
 def test_logs_that_are_read_one_behind_the_other(tmp_path: Path) -> None:
-    """Each has a reader of its own, which uses the memory of the one before."""
+    """Each log has its own reader, which reuses the memory of the previous one."""
     files = [segment(tmp_path / f"t-{seed}", Random(seed)) for seed in range(8)]
     for file in files:
         [rows] = map(pa.array, log.columns(file))

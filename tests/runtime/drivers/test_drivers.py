@@ -1,4 +1,4 @@
-"""Both drivers against a mock peer and its faults."""
+"""Both drivers against a mock peer and the errors it injects."""
 
 import asyncio
 import socket

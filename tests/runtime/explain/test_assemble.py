@@ -1,4 +1,4 @@
-"""Annotated bytes as bytes again: all golden bytes, frames and batches unedited, and what editing may do."""
+"""Parse annotated bytes: all golden bytes, frames and batches unedited, and allowed edits."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def test_hidden_bytes_are_refused() -> None:
         assemble(annotate(tagwire.trace(messages.SaslAuthenticateRequest, data, 2)))
 
 
-# ---------------------------------------------------------------- not edited
+# ---------------------------------------------------------------- unedited
 
 
 def test_golden_bytes() -> None:
@@ -100,7 +100,7 @@ def test_bytes_are_what_counts(old: str, new: str, data: str) -> None:
     assert TEXT.count(old) == 1
     edited = TEXT.replace(old, new)
     if new.strip() == "" or new.startswith("# 02"):
-        # no bytes, or a comment where they were
+        # remove the line, or turn it into a comment
         edited = edited if new.strip() == "" else edited.replace("     0  #", "#")
     assert assemble(edited) == [bytes.fromhex(data)]
 
@@ -188,11 +188,11 @@ def test_what_is_refused(line: str, place: tuple[int, int], found: str) -> None:
     assert str(caught.value).startswith(f"line {place[0]}, column {place[1]}: found ") and found in str(caught.value)
 
 
-# ---------------------------------------------------------------- made to fit
+# ---------------------------------------------------------------- adjusted lengths and counts
 
 
 def described(value: messages.MetadataResponse, version: int, *edits: tuple[str, str]) -> messages.MetadataResponse:
-    """The value after its annotated bytes were edited, and made to fit."""
+    """Edit the value's annotated bytes, adjust their lengths and counts, and return the decoded result."""
     text = annotate(tagwire.trace(messages.MetadataResponse, value.encode(version), version))
     for old, new in edits:
         assert old in text

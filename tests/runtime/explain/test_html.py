@@ -1,4 +1,4 @@
-"""A trace in a notebook: a table that parses, shows every line, escapes and ends."""
+"""A trace in a notebook: the table is well-formed, shows every line, escapes values, and is limited."""
 
 from xml.etree import ElementTree
 

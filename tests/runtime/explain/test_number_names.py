@@ -1,4 +1,4 @@
-"""The names of Kafka's numbers: shown in traces, and nowhere else."""
+"""Names of Kafka's numeric constants: traces show them, other output does not."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_the_numbers_of_an_acl_have_names() -> None:
     request = messages.DescribeAclsRequest(
         resource_type_filter=2, pattern_type_filter=3, operation=3, permission_type=99
     )
-    # one byte each: TOPIC, an empty name, LITERAL, no principal, no host, READ, and a number that nobody has
+    # one byte each: TOPIC, an empty name, LITERAL, no principal, no host, READ, and an undefined number
     data = bytes.fromhex("02 01 03 01 01 03 63 00")
     assert request.encode(3) == data
     text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
@@ -52,7 +52,7 @@ def test_error_codes_of_all_messages() -> None:
 
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
 def test_header_keys_of_kip_82(format: str) -> None:
-    """Keys of the bundled register, in the record formats that have numbers as keys."""
+    """Names of the bundled register's keys, in the record formats with numeric header keys."""
     batch = build([Record(0, 1000, b"k", b"v", [(1, b"a"), (2100001, b"b"), (2100009, b"c")])], format).encode()
     [traced] = trace_batches(batch, format)
     keys = [line.split()[-2:] for line in annotate(traced, NOTE).splitlines() if "].key" in line]

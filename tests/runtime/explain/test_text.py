@@ -1,4 +1,4 @@
-"""The annotated dump: exact texts, and back to bytes."""
+"""The annotated dump: exact text, and parsing it back to bytes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Traces: each byte in one node, all up to the fault, messages and frames alike."""
+"""Traces: every byte belongs to one node, up to the error, in messages and frames."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chosen fields of whole frames: header and body, with and without their size."""
+"""Selected fields of whole frames, in headers and bodies, with and without the frame size."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ def test_selections_that_are_refused() -> None:
 
 
 def test_an_answer_in_the_fallback_version() -> None:
-    """A broker that lacks a version of ApiVersionsRequest answers in version 0, with error 35."""
+    """A broker without the requested version of ApiVersionsRequest answers in version 0, with error 35."""
     keys = registry.select_response(18, "error_code", "api_keys[].api_key")
     frame = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
     assert keys.read(frame, 3) == [(35, [])]
@@ -130,7 +130,7 @@ def test_unsupported_versions() -> None:
 
 
 def test_every_metadata_response_with_its_hosts_rewritten() -> None:
-    """Of Kafka's own classes' bytes: each is what decode, change, encode give."""
+    """Each rewrite of bytes from Kafka's own classes equals decode, change, encode."""
     hosts = tagwire.select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
     versions = set()
     for name in ("golden_vectors", "rand"):

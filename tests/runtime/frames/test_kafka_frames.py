@@ -1,7 +1,7 @@
-"""The registry with the generated classes of Kafka, on frames and records of real clients and brokers.
+"""The registry with the generated Kafka classes, on frames and records of real clients and brokers.
 
-The bytes were recorded between clients and brokers of Apache Kafka 0.10.2 to
-4.4.0, the records come from log segments of brokers 2.8.2 and 4.4.0.
+The frames were recorded between clients and brokers of Apache Kafka 0.10.2 to 4.4.0; the records are from log segments
+of brokers 2.8.2 and 4.4.0.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""One module names the generated packages that the product loads by name: no import contract sees such names."""
+"""One module lists the generated packages that are loaded by name, because import contracts can't see such names."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ CODE = [path for root in ("runtime", "generator", "cli", "pipeline") for path in
 
 
 def texts(path: Path) -> set[str]:
-    """The texts of a module's code: not those that stand alone, as docstrings do."""
+    """Return the string constants in a module, without docstrings."""
     tree = ast.parse(path.read_text())
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone]

@@ -1,4 +1,4 @@
-"""The highest stable version that both sides have."""
+"""Negotiation of the highest stable version that both sides support."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Frames out of network captures that lack packets: found again behind each gap, and every gap is reported."""
+"""Frames from network captures with missing packets: reading resumes after each gap, and every gap is reported."""
 
 import random
 import struct
@@ -83,7 +83,7 @@ def test_responses_alone_are_found_again_by_ids_that_ascend() -> None:
 
 
 def test_the_size_of_a_damaged_frame_says_where_the_next_begins() -> None:
-    """Nothing is searched for: the frame behind has an API key that no registry knows."""
+    """No search is needed; the next frame has an API key that no registry knows."""
     unknown = (30).to_bytes(4, "big") + (999).to_bytes(2, "big") + bytes(28)
     packets = cut(request(1, "t" * 200) + unknown, 40)
     frames, gaps = read([SYN, *packets[:2], *packets[3:]])
@@ -181,7 +181,7 @@ IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + by
     ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
 )
 def test_link_types(link: int, packet: bytes) -> None:
-    """Headers written by hand from the tables of tcpdump.org; the pcapng file has a second interface of this type."""
+    """The headers follow the tables of tcpdump.org; the pcapng file has a second interface of this type."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
     file = header + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet
     padded = packet.ljust(-(-len(packet) // 4) * 4, b"\0")

@@ -1,4 +1,4 @@
-"""Records as they stand in their logs."""
+"""Records as stored in their logs."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_behind_their_version() -> None:
-    """The metadata of a group's member, as Kafka's ConsumerProtocol writes it: an int16 and the body."""
+    """A group member's metadata as Kafka's ConsumerProtocol writes it: an int16 version and the body."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

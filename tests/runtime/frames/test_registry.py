@@ -1,4 +1,4 @@
-"""Messages by name and key, and whole frames, with hand-written classes."""
+"""Lookup of messages by name and key, and whole frames, with hand-written classes."""
 
 import subprocess
 import sys
@@ -293,7 +293,7 @@ REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
 def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
     frame = registry.decode_response(REFUSAL, 7, version)
-    # Version 1 has the layout of version 0: there is nothing to fall back to.
+    # Version 1 has the layout of version 0, so no fallback is needed.
     assert frame.version == (1 if version == 1 else 0)
     assert (frame.message.error_code, frame.message.names) == (35, ("a",))
 
@@ -301,8 +301,8 @@ def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
 @pytest.mark.parametrize(
     ("hex_text", "version", "error"),
     [
-        ("00000009 0024 00000001 0001 61", 2, DecodeError),  # another error code
-        ("00000009 0023 00000001 0001", 2, DecodeError),  # not whole
+        ("00000009 0024 00000001 0001 61", 2, DecodeError),  # a different error code
+        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated
         ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
         ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
         ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
@@ -345,7 +345,7 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
 
 
 def test_every_request_has_a_header_of_its_defaults() -> None:
-    """Also where the header has no client id, which is null elsewhere: version 0, of ControlledShutdownRequest v0."""
+    """Including ControlledShutdownRequest v0, whose header version 0 has no client id; the id is null elsewhere."""
     for name in messages.registry:
         cls = messages.registry[name]
         for version in cls.VERSIONS if cls.KIND == "request" else ():
@@ -368,7 +368,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_frames_that_the_native_engine_remembers(kind: str) -> None:
-    """The first frame of a version and frames in a bytearray go the long way, later ones are read in one call."""
+    """The first frame of a version and frames in a bytearray use the general path; others are read in one call."""
     for name in kafka.names():
         cls = kafka[name]
         for version in cls.VERSIONS if kind == cls.KIND else ():

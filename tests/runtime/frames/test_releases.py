@@ -1,4 +1,4 @@
-"""Which releases have which versions: the text in generated packages, and the question to a registry."""
+"""Which releases have which versions: the table in generated packages, and the registry's query."""
 
 import pytest
 from sample_messages import registry
@@ -11,7 +11,7 @@ HISTORIES: list[tuple[dict[int, Spans], str]] = [
     ({0: (("2.4.1", "2.4.1"),)}, "0 2.4.1 2.4.1"),
     ({0: (("1.0", "2.0"),), 1: (("1.0", "2.0"),), 2: (("2.0", "2.0"),)}, "0-1 1.0 2.0; 2 2.0 2.0"),
     ({3: (("1.0", "1.0"), ("2.0", "3.0")), 4: (("3.0", "3.0"),)}, "3 1.0 1.0; 3 2.0 3.0; 4 3.0 3.0"),
-    # the same spans, but not neighbours
+    # equal spans, but not adjacent versions
     ({0: (("1.0", "1.0"),), 2: (("1.0", "1.0"),)}, "0 1.0 1.0; 2 1.0 1.0"),
 ]
 

@@ -1,4 +1,4 @@
-"""`tagwire.guess`: frames of real clients and brokers, record batches and golden bytes, named without a hint."""
+"""`tagwire.guess` on frames of real clients and brokers, record batches and golden bytes, without a hint."""
 
 import gzip
 import json
@@ -100,10 +100,10 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     answer = messages.MetadataResponse(cluster_id="c")
     best = tagwire.guess(registry, registry.encode_response(answer, 3, correlation_id=7)).best
     assert best is not None
-    assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # there are no brokers
+    assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # no brokers are listed
 
 
-# ---------------------------------------------------------------- bytes at fault
+# ---------------------------------------------------------------- invalid bytes
 
 
 def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
@@ -165,7 +165,7 @@ def test_kinds() -> None:
 
 def test_a_protocol_without_headers() -> None:
     class Bare(tagwire.Registry):
-        """A package whose only message is one of Kafka's."""
+        """A package with a single Kafka message."""
 
     bare = Bare(
         "tagwire_messages", {"HeartbeatRequest": registry._index["HeartbeatRequest"]}
@@ -194,7 +194,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    assert tagwire.Guess([first], 2).clear is None  # it costs more than two bytes
+    assert tagwire.Guess([first], 2).clear is None  # its cost exceeds two bytes
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 
 

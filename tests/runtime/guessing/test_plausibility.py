@@ -1,4 +1,4 @@
-"""The cost of values in bits, by arithmetic on the definitions in `tagwire.guessing.plausibility`."""
+"""The cost of values in bits, computed from the definitions in `tagwire.guessing.plausibility`."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # Elias' delta code of n + 1, and a bit for the sign
+        # Elias' delta code of n + 1, and a sign bit
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_elements_that_come_again() -> None:
-    """The second of equal values costs one bit, the third half a bit: fields, and the structs that hold them."""
+    """The second of equal values costs one bit and the third half a bit, for fields and for structs that hold them."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

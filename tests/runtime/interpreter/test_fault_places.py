@@ -1,7 +1,7 @@
-"""The place of a fault: found by the native engine, worded by the interpreter from there on, as if it had read it all.
+"""The native engine finds an error's position, and the interpreter reports the error as if it had read everything.
 
-The interpreter alone is the referee. Its whole way is closed to the engine here, so that an engine that finds no place
-fails the test, and does not pass by asking.
+The interpreter is the reference. The engine can't fall back on it here, so an engine that doesn't find a position
+fails.
 """
 
 from random import Random
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Each cut, with each bound; `bytes` alone is compared before anything is read."""
+    """Tries each cut with each limit; `bytes` alone is compared before anything is read."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
@@ -66,7 +66,7 @@ def test_damaged_bytes() -> None:
 
 
 def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much stands before the fault, the interpreter looks at one field."""
+    """However many bytes precede the error, the interpreter reads one field."""
     seen: list[object] = []
     read = reader.LayoutReader.value
 
@@ -86,7 +86,7 @@ def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_depth_that_only_some_messages_reach() -> None:
-    """A narrow depth refuses what is too deep, not what a version could hold."""
+    """A low depth limit rejects messages that are too deep, but not versions that could be deeper."""
     topic = messages.metadata_response.MetadataResponseTopic
     flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[topic()])
     limits = Limits(depth=1)
@@ -115,7 +115,7 @@ def test_odd_values() -> None:
 
 
 def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
-    """The interpreter asks a struct for all its attributes before it looks at any: the struct is refused."""
+    """The interpreter reads all attributes of a struct before it checks any, so the error is the struct's."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
@@ -127,7 +127,7 @@ def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
 
 
 def test_a_deleted_struct_is_lacking() -> None:
-    """An empty slot of a struct that is a default says that nobody looked; a deleted one says that it is gone."""
+    """An empty slot of a lazy default struct means unread; a deleted struct is missing."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

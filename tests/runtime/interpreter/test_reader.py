@@ -1,4 +1,4 @@
-"""Reading by layout: what strict and lenient readers take, and where a fault is."""
+"""Reading by layout: what strict and lenient readers accept, and error positions."""
 
 import struct
 from typing import Any
@@ -153,7 +153,7 @@ def test_strict_readers_say_where_the_fault_is(
 
 
 LENIENT = [
-    # bytes of version 2, what Kafka's reader makes of them
+    # bytes of version 2, and the result of Kafka's reader
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),
@@ -175,7 +175,7 @@ LENIENT = [
 def test_lenient_readers_take_what_kafka_takes(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # a length of 2^31 - 1 once an int32 has wrapped around: Kafka refuses it too
+    if fields is None:  # a length of 2^31 - 1 after int32 overflow, which Kafka rejects, too
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return
@@ -196,8 +196,8 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
     [
         ("00", True),
         ("01 00 02 02 61", True),
-        ("01 00 01 00", False),  # null is the default of reason: readable, but not written back
-        ("01 01 03 01 ff 00", False),  # and this is the default rack
+        ("01 00 01 00", False),  # null is the default of reason: readable, but not written
+        ("01 01 03 01 ff 00", False),  # the default rack
         ("01 01 03 01 00 00", True),
     ],
 )
@@ -341,7 +341,7 @@ def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, fo
     ("section", "tags"),
     [
         ("00", []),
-        ("01 09 00", [9]),  # an entry takes two bytes or more: as many as fit
+        ("01 09 00", [9]),  # an entry takes at least two bytes
         ("02 08 00 09 00", [8, 9]),
         ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
         ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),

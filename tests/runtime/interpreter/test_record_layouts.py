@@ -1,8 +1,7 @@
-"""Record formats are layouts too: batches and messages, written by hand as layouts, go through the same interpreter.
+"""Record formats as layouts: hand-written layouts of batches and messages, read by the same interpreter.
 
-What the layout model carries without a spec: lengths that enclose a struct,
-varints of both kinds, arrays without a count, and items that depend on a bit of
-another one, in the struct itself or around it. CRCs are plain numbers here.
+Covers layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
+count, and items that depend on a bit of another item in the same or an outer struct. CRCs are plain numbers here.
 """
 
 from pathlib import Path
@@ -95,7 +94,7 @@ V2 = Layout(
     ),
 )
 
-# Bit 7 of the batch's attributes says that its records have none; a record's own attributes have the same name.
+# Bit 7 of the batch's attributes means that its records have no attributes field, which has the same name.
 V3 = Layout(
     "batch v3",
     None,
@@ -195,8 +194,8 @@ V3_LONG_VALUE = {
     ),
 }
 
-# The message of the per-record headers proposal with int32 keys: bit 4 of the attributes says that there are headers,
-# whose length in bytes stands before them; they have no count.
+# The per-record headers proposal with int32 keys: bit 4 of the attributes announces headers, which are preceded by
+# their length in bytes and have no count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
 KIP82 = Layout(
     "message kip82-int",

@@ -1,4 +1,4 @@
-"""Schemas built at run time: the bytes of the draft's example, the checks of its constructor."""
+"""Schemas built at run time: the bytes of the draft's example, and the constructor's checks."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Writing by layout: what a version can't carry, and the path of it."""
+"""Writing by layout: values that a version can't represent, and their paths in errors."""
 
 import struct
 from math import nan as NAN
@@ -34,7 +34,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
 REFUSALS = [
-    # version, fields, path, words
+    # version, fields, path, message
     (0, {"quota": 1}, "quota", "is 1, which this version can't carry; only the default, 0, is possible here"),
     (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't carry"),
     (0, {"rack": Rack(row=1)}, "rack", "can't carry"),
@@ -126,7 +126,7 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
 )
 def test_floats_equal_their_default_by_their_bits(default: float, value: float, is_written: bool) -> None:
-    """As objects compare. Java's classes compare numbers; none of Kafka's messages has a tagged float."""
+    """Objects compare the same way. Java's classes compare numbers, but no Kafka message has a tagged float."""
     section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
     layout = Layout("f", None, StructLayout("f", (), section=section))
     entry = bytes.fromhex("01 00 08") + pack(">d", value)
@@ -214,7 +214,7 @@ def test_wire_floats() -> None:
 
 
 class Incomparable:
-    """Raises when it is compared."""
+    """Raises an error when compared."""
 
     def __eq__(self, other: object) -> bool:
         raise TypeError
@@ -231,16 +231,16 @@ def test_what_can_not_be_compared_is_no_default() -> None:
 
 def test_what_a_version_drops_need_not_be_there() -> None:
     message = PollRequest()
-    del message.max_wait_ms  # version 0 lacks it, and drops it whatever it is
+    del message.max_wait_ms  # not in version 0, and ignorable: any value is dropped
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # version 0 lacks it too, and refuses all but its default
+    del message.quota  # not in version 0, which only accepts the default
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 
 
-# ---------------------------------------------------------------- parts that only record formats have
+# ---------------------------------------------------------------- features only used by record formats
 
 BYTE, NUMBER = Fixed(WIRE_TYPES["int8"]), Fixed(WIRE_TYPES["int32"])
 PAIR = Nested(StructLayout("Pair", (Item("key", BYTE, default=0),)))
@@ -252,7 +252,7 @@ def one(*items: Item) -> Layout:
 
 
 FRAMED = [
-    # layout, bytes, value, the same bytes with a fault, its place
+    # layout, bytes, value, invalid bytes, error offset
     (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
     (
         one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),

@@ -1,4 +1,4 @@
-"""Layouts: what they say of themselves, what they refuse, and how field tables are expanded."""
+"""Layouts: their properties, their validation, and the expansion of field tables."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -119,7 +119,7 @@ def test_layouts_are_plain_data() -> None:
 
 
 def parts(value: Any) -> Iterator[FrozenData]:
-    """A layout and everything that it is made of."""
+    """Yield a layout and all of its parts."""
     if isinstance(value, FrozenData):
         yield value
         for _, part in value.given():

@@ -1,4 +1,4 @@
-"""What batches say to who compacts them: by hand, and the same however the log is cut into segments."""
+"""Batch summaries for compaction: checked by hand, and independent of how the log is cut into segments."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ COMMIT, ABORT, LEADER_CHANGE = b"\0\0\0\1", b"\0\0\0\0", b"\0\0\0\2"
 
 @cache
 def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int = 100, size: int = 2) -> RecordBatch:
-    """A batch of two offsets, or a marker of one; those of a kind of "empty ..." have no records left."""
+    """Return a batch of two offsets, or a marker of one; kinds that start with "empty" have no records left."""
     what, of = kind.rpartition(" ")[::2]
     settings: dict[str, Any] = {} if producer < 0 else {"producer_id": producer, "producer_epoch": epoch}
     settings["is_transactional"] = of != "plain"
@@ -56,13 +56,13 @@ PRODUCERS = [
     (
         [batch("txn", 5), batch("commit", 7, epoch=1)],
         [1, None, 100, False],
-    ),  # a fenced producer: its data count no more
+    ),  # a fenced producer: its data is ignored
     ([batch("commit", 7, epoch=1)], [1, None, 100, True]),
     ([batch("txn", 5), batch("txn", 7, epoch=1)], [1, 8, 101, False]),
     ([batch("txn", 5), batch("abort", 7, epoch=1), batch("txn", 8, epoch=1)], [1, 9, 101, False]),
     ([batch("txn", 5), batch("leader", 7, epoch=1)], [0, 6, 101, True]),
     ([batch("txn", 5, epoch=0), batch("empty commit", 7, time=250)], [0, 6, 250, True]),
-    # an epoch that comes back, as in a log that somebody put together
+    # an epoch that recurs, as in a log merged by hand
     ([batch("txn", 5), batch("commit", 7, epoch=1), batch("commit", 8)], [0, None, 100, False]),
 ]
 
@@ -87,9 +87,9 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("txn", 5), batch("commit", 7)], ({}, {}, {}, {1: (1, 7)})),
     ([batch("txn", 5), batch("abort", 7)], ({}, {}, {1: [(5, 7)]}, {1: (0, 7)})),
     ([batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
-    ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),  # nothing is left that was aborted
+    ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),  # no aborted data is left
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),  # whichever marker it was
+    ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),  # for either kind of marker
     (
         [
             batch("txn", 5),
@@ -149,7 +149,7 @@ def test_the_newest_timestamp() -> None:
 
 
 def test_of_messages_the_last_offset_alone_is_looked_at() -> None:
-    """The first one of a wrapper can be told from its unpacked bytes only."""
+    """The first offset of a wrapper would require decompression."""
     heads = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (heads.first, heads.end, heads.ascends) == (5, 6, True)
 

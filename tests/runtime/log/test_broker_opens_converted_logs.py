@@ -1,8 +1,7 @@
-"""A broker of Kafka starts with converted logs, and its client reads from them what was there before.
+"""A Kafka broker starts with converted logs, and its client reads the original records from them.
 
-So it does with logs that the writer of `tagwire_spark` has written, where that is installed.
-
-It needs Java 17 and Maven, which brings the broker's jars (`kafka_jars`), and half a minute.
+The same is tested for logs written by `tagwire_spark`, if it is installed. Needs Java 17 and Maven, which fetches the
+broker's jars (`kafka_jars`), and takes half a minute.
 """
 
 import shutil
@@ -35,20 +34,20 @@ log.retention.ms=-1
 num.network.threads=1
 num.io.threads=2
 """
-LOGS = {  # what becomes of which log
+LOGS = {  # target topics and their source logs
     "txn": ("kafka4/alpha-txn-many-0", Conversion("v2", "zstd", BatchSize(records=3))),
     "upgraded": ("kafka28/alpha-upgrade2-0", Conversion("v2", "lz4", BatchSize(bytes=2000))),
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-WRITTEN = {  # what the pipeline writes again, as it is or with these options
+WRITTEN = {  # topics that the pipeline rewrites, with these options
     "spark-txn": ("kafka4/alpha-txn-many-0", {"segmentBytes": "2000"}),
     "spark-upgraded": ("kafka28/alpha-upgrade2-0", {"recordFormat": "v2", "compression": "zstd", "batchRecords": "7"}),
 }
 
 
 class Broker:
-    """A broker's settings and its folder of logs."""
+    """A broker's settings and its log folder."""
 
     def __init__(self, jars: Path, folder: Path) -> None:
         self.jars = jars
@@ -62,7 +61,7 @@ class Broker:
         self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self.settings))
 
     def run(self, what: str, *topics: str) -> list[list[str]]:
-        """Start it, do something, stop it; the words that it printed, by lines."""
+        """Start the broker, run a command, stop the broker; return the words of its output by line."""
         return [line.split(" ") for line in self._java(str(PROGRAM), what, str(self.settings), *topics).splitlines()]
 
     def _java(self, *arguments: str) -> str:
@@ -73,7 +72,7 @@ class Broker:
 
 
 def aborted(partition: log.Partition) -> Iterator[tuple[int, range]]:
-    """Producers with the offsets that they aborted, by the transaction indexes."""
+    """Yield producers with their aborted offsets, from the transaction indexes."""
     for segment in partition.segments:
         for entry in segment.aborted_transactions:
             yield entry.producer_id, range(entry.first_offset, entry.last_offset)
@@ -95,7 +94,7 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
-    """What Spark would do, in this process: over the topic that the broker has made."""
+    """Write over a topic that the broker created, as Spark would, in this process."""
     from tagwire_spark.log_read.query import log_query
     from tagwire_spark.log_read.rows import full_schema, rows_of
     from tagwire_spark.log_read.splits import plan
@@ -135,7 +134,7 @@ def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -
     for topic, source in sources.items():
         for level in ("read_uncommitted", "read_committed"):
             assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
-    # It took the indexes as they are: it makes those new that it does not trust.
+    # The broker accepted the indexes; it rebuilds indexes that it does not trust.
     assert {path: path.read_bytes() for path in indexes if path.read_bytes() != b""} == {
         path: data for path, data in indexes.items() if data != b""
     }

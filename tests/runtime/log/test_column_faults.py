@@ -1,4 +1,4 @@
-"""Logs as Arrow columns: what is wrong, with the words of `log.read`, with both engines."""
+"""Logs as Arrow columns: errors match those of `log.read`, in both engines."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    """How many rows come before the error of `log.read`, and the error."""
+    """Return the error of `log.read`, and how many rows precede it."""
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
@@ -97,7 +97,7 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    cut = 30 if level == "record" else 10  # a length that is there is believed where no checksum is looked at
+    cut = 30 if level == "record" else 10  # without a checksum, an intact length is trusted
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")
     name = "offset" if level == "record" else "base_offset"
@@ -109,7 +109,7 @@ def test_skipping(level: str, tmp_path: Path) -> None:
 
 
 def test_records_that_are_wrong_in_a_batch_that_is_right(tmp_path: Path) -> None:
-    """The records before the fault are there; the rest of the batch is left out."""
+    """Records before the error are returned; the rest of the batch is omitted."""
     right = [Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")]
     data = build(right, "v2")
     wrong = data.replace(base_offset=2, count=3).encode()
@@ -150,7 +150,7 @@ def test_a_count_that_lies(name: str, codec: str, count: int, tmp_path: Path) ->
 def test_numbers_beyond_64_bits_count_where_they_are_wanted(
     change: dict[str, int], level: str, errors: str, tmp_path: Path
 ) -> None:
-    """A batch is left out for a number that its column can't hold; if no column needs the number, it may be read."""
+    """A batch is omitted if a requested column can't hold one of its numbers; other columns don't matter."""
     path = tmp_path / "segment"
     right = build([Record(1, 7, b"k", b"v"), Record(2, 5, b"k", b"v"), Record(3, 9, b"k", b"v")], "v2")
     path.write_bytes(right.encode() + right.replace(**change).encode() + right.encode())
@@ -174,7 +174,7 @@ def test_numbers_beyond_64_bits_count_where_they_are_wanted(
 
 
 def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
-    """The numbers of each row as Python has them, by the names of columns."""
+    """Yield the numbers of each row as Python ints, by column name."""
     names = ("base_offset", "last_offset", "base_timestamp", "max_timestamp")
     for batch in log.read(path):
         head = {name: getattr(batch, name) for name in names}
@@ -206,7 +206,7 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
-    """Rows that Python has to count are a stream, too."""
+    """Limits also apply to rows that Python must count."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)

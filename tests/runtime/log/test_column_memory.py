@@ -1,4 +1,4 @@
-"""Columns of logs take the memory of an array, give all of it back, and let other threads run."""
+"""Columns of logs need the memory of one array, return all of it, and let other threads run."""
 
 import gc
 import subprocess
@@ -42,7 +42,7 @@ def segment(path: Path, batches: int, *, records: int = 100, value: bytes = b"v"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_a_large_segment_takes_the_memory_of_an_array(tmp_path: Path) -> None:
-    """Pages of the mapped file count as long as nobody else wants them, so an unpacked segment says more."""
+    """Pages of the mapped file count until the system evicts them, so a compressed segment gives a better measure."""
     path = segment(tmp_path / "segment", 256 * 80, value=b"v" * 200, codec="gzip")  # 500 MB of records
     run = subprocess.run([sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, check=True)
     rows, grown = map(int, run.stdout.split())
@@ -76,7 +76,7 @@ def test_nothing_leaks(tmp_path: Path) -> None:
     all_ways()
     tracemalloc.start()
     all_ways()
-    # A leak grows each time; what others in this process keep, such as a module that is imported late, does not.
+    # A leak grows in every run; other allocations, such as lazily imported modules, do not.
     least = min(grown() for _ in range(3))
     tracemalloc.stop()
     assert least < 20_000
@@ -102,7 +102,7 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
             turns[0] += 1
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1)  # far longer than anybody here needs the lock: nobody is made to hand it over
+    sys.setswitchinterval(1)  # far longer than anything here needs the GIL, so no thread is forced to release it
     thread = Thread(target=turn)
     try:
         thread.start()

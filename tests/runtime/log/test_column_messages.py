@@ -1,4 +1,4 @@
-"""Logs as Arrow columns: messages decoded in the same pass, with both engines."""
+"""Logs as Arrow columns: messages decoded in the same pass, in both engines."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ RECORDS = [
 
 
 def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kafka_log: str) -> Any:
-    """The message of a record, if it is of this type: by the registry."""
+    """Return a record's message, decoded by the registry, if it has this type."""
     try:
         if message.KIND == "metadata":
             frame = messages.registry.decode_record(value, kafka_log)
@@ -41,7 +41,7 @@ def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kaf
 
 
 def in_columns(value: Any, type: Any) -> Any:
-    """A value as it stands in columns for all versions: with the defaults of the fields that its own lacks."""
+    """Return a value as columns for all versions show it, with defaults for fields that its version does not have."""
     if value is None:
         return None
     if pa.types.is_struct(type):

@@ -1,4 +1,4 @@
-"""Logs as Arrow columns: what `log.read` reads, with both engines."""
+"""Logs as Arrow columns: the same records as `log.read`, in both engines."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +39,7 @@ PARTITIONS = (
 pytestmark = pytest.mark.usefixtures("each_engine")
 
 
-# ---------------------------------------------------------------- the same as reading
+# ---------------------------------------------------------------- equal to reading
 
 
 @pytest.mark.parametrize("level", ROWS)
@@ -69,7 +69,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Magic 2, but with bits in the attributes of records, or with more fields behind these."""
+    """Return magic 2 with more bits in the record attributes, or with more fields after them."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
@@ -93,7 +93,7 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
 )
 @pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
 def test_formats_near_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
-    """By the walk of magic 2 or item by item, bits of the attributes mean what the format says."""
+    """The fast path for magic 2 and the item-by-item path interpret attribute bits as the format defines."""
     records = [
         Record(3, 1_000, b"k", None, attributes=8),
         Record(4, -1, None, b"v" * 70, (("trace", b"1"), ("é", None))),
@@ -114,7 +114,7 @@ def test_v3_is_found_out(tmp_path: Path) -> None:
 
 
 def test_what_may_be_two_formats(tmp_path: Path) -> None:
-    """Magic 2 in its place, and behind a length of 0 the magic byte of v3: the checksum decides."""
+    """Bytes of magic 2 with a length of 0 after which v3's magic byte follows: the checksum decides."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
     path.write_bytes(batch.encode() * 3)
@@ -201,7 +201,7 @@ def test_each_pass_begins_anew(logs: Path) -> None:
     assert pa.table(columns) == pa.table(columns)
 
 
-# ---------------------------------------------------------------- who takes them
+# ---------------------------------------------------------------- consumers
 
 
 def test_polars(logs: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
 
 
 def test_a_new_column_is_one_row_of_the_table(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both engines fill it, for records and for batches, and formats without that bit have 0."""
+    """Both engines fill the column, for records and batches; it is 0 for formats without the bit."""
     new = LogColumn("is_compacted", "b", "bits", "has_delete_horizon", value=lambda b: b.delete_horizon_ms is not None)
     monkeypatch.setattr(column_table, "_HEADER", (*column_table._HEADER, new))
     for name in ("kafka4/alpha-compact-horizon-0", "kafka0.8/alpha-b0.8-compact-none-0"):

@@ -1,6 +1,6 @@
-"""Each rule of compaction, by logs made by hand; on logs from seeds, that compacting again changes nothing.
+"""Each rule of compaction on hand-made logs, and on random logs, that compacting again changes nothing.
 
-That Kafka's own cleaner keeps the same is in test_kafka_compacts_alike.py.
+test_kafka_compacts_alike.py tests that Kafka's own cleaner keeps the same records.
 """
 
 import os
@@ -25,7 +25,7 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    """A partition's folder; the segments were written to at these times."""
+    """Write a partition's folder, with the given modification times of its segments."""
     folder.mkdir()
     for number, batches in enumerate(segments):
         path = folder / segment_file(batches[0].base_offset, "log")
@@ -36,7 +36,7 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """All of a partition, the last segment too, unless asked otherwise; what was written is sound and final."""
+    """Compact a partition including its last segment, unless asked otherwise; check the output is valid and stable."""
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))
@@ -175,7 +175,7 @@ def test_what_was_compacted_before_says_how_old_tombstones_are(tmp_path: Path) -
 
 
 def test_the_flag_makes_a_tombstone(tmp_path: Path) -> None:
-    """By KIP-87: a value that is kept with the flag is a delete, and a null value without it is none."""
+    """KIP-87: a value with the flag is kept and is a delete; a null value without the flag is not a delete."""
     flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
     segments = [[flagged], [plain]]
@@ -258,7 +258,7 @@ def test_control_records_of_other_kinds_stay(tmp_path: Path) -> None:
     assert (offsets(made), report.segments[0].kept) == ([0, 1], {"control": 1, "latest": 1})
 
 
-# ---------------------------------------------------------------- where it ends
+# ---------------------------------------------------------------- where compaction ends
 
 
 def test_the_active_segment_is_left_alone(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_path: Path) -> None:
-    """Up to where its cleaner was, before any horizon passes."""
+    """Holds up to the cleaner's checkpoint, before any horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:
@@ -353,7 +353,7 @@ def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_pat
     assert seen > 50
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected input
 
 
 def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
         compact_partition(log.Partition(folder), folder, Compaction(now=NOW))
 
 
-# ---------------------------------------------------------------- logs from seeds
+# ---------------------------------------------------------------- random logs
 
 
 def test_compacting_again_changes_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Converted partitions hold what they held before, verify, and lose nothing that is not told."""
+"""Converted partitions hold the same records, verify, and report every loss."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_the_timestamps_that_append_time_hides(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """An uncompressed message has no room for them: they are reported as lost, unless the source had none either."""
+    """Uncompressed messages can't represent the timestamps, so they are reported as lost if the source had any."""
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()
@@ -93,7 +93,7 @@ def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
     assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
     for path in (logs / TXN).iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the topic had another interval
+        if path.suffix not in (".index", ".timeindex"):  # the topic had another index interval
             assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
@@ -141,7 +141,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Two batches of two records: the same but for `change`."""
+    """Return two batches of two records that differ in `change`."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,
@@ -186,7 +186,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
 
 
 def test_a_batch_is_dealt_out() -> None:
-    offsets = (100, 101, 105, 106, 109)  # compacted: the batch began at 98 and ended with 111
+    offsets = (100, 101, 105, 106, 109)  # compacted: the batch spanned 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
@@ -239,7 +239,7 @@ def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
 
 
 def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
-    """One of a broker's folders of logs, with a partition."""
+    """Create a broker's log folder with a partition."""
     (folder / f"t-{partition}").mkdir(parents=True)
     (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
     lines = entries.split(", ") if entries else []
@@ -254,7 +254,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # left behind where a partition has moved
+        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # stale entries of a partition that was moved
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_segment_that_outgrows_its_indexes_is_continued(
     assert records(tmp_path / "to") == records(logs / UPGRADE)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected input
 
 
 def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None
 def test_what_a_format_refuses_has_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "topic-0"
     folder.mkdir()
-    # Each has a timestamp; their difference is more than the varlong of a batch holds.
+    # The difference of these timestamps exceeds a varlong.
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
     (folder / f"{0:020}.log").write_bytes(wide.encode())
     with pytest.raises(EncodeError, match=r"in the batch at byte 0 of .*topic-0"):

@@ -1,6 +1,6 @@
-"""A segment that becomes shorter while it is read is an error that says so, and never ends the process.
+"""Truncating a segment while it is read gives a clear error and never kills the process.
 
-Each way of reading runs in a process of its own: a map of a file that is cut ends it with SIGBUS.
+Each reader runs in its own process, because reading beyond the end of a mapped file raises SIGBUS.
 """
 
 import subprocess
@@ -88,7 +88,7 @@ def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: st
 
 
 def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
-    """Forwards, backwards, across windows, behind the end."""
+    """Forwards, backwards, across windows, and past the end."""
     data = segment.read_bytes()
     size = len(data)
     with open_file(segment) as file:
@@ -131,7 +131,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
         path.write_bytes(data)
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
-    if is_compacted:  # into a segment that takes the name of the first
+    if is_compacted:  # into a segment that takes over the name of the first
         swap = first.with_suffix(".log.swap")
         swap.write_bytes(batches[0] + batches[1])
         swap.replace(first)

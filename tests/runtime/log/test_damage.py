@@ -1,4 +1,4 @@
-"""What counts as a batch behind damage: its offsets continue the log, or lead on, and its records can be read."""
+"""What counts as a batch after damage: its offsets must continue the log or increase, and its records be readable."""
 
 import struct
 
@@ -13,7 +13,7 @@ from tagwire.wire.types import WIRE_TYPES
 
 
 def batch(first: int, last: int | None = None) -> bytes:
-    """A batch of magic 2 with a record at each of these offsets."""
+    """Return a batch of magic 2 with a record at `first` and, if given, at `last`."""
     offsets = range(first, (first if last is None else last) + 1)
     return build([Record(offset, 300, b"k", b"v") for offset in offsets], "v2").encode()
 
@@ -23,29 +23,29 @@ def resealed(data: bytes) -> bytes:
 
 
 def endless(first: int) -> bytes:
-    """A batch whose length, at byte 8, reaches beyond any file of these tests: what follows has to be searched for."""
+    """Return a batch whose length at byte 8 exceeds any file here, so the reader must search for the next batch."""
     return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
 
 
 def flipped(first: int) -> bytes:
-    """A batch with a wrong checksum and a right length."""
+    """Return a batch with a wrong checksum and a valid length."""
     return batch(first)[:-1] + b"\x01"
 
 
 def miscounted(first: int) -> bytes:
-    """A batch with a right checksum that says two records, at byte 57, and has one."""
+    """Return a batch with a valid checksum whose count at byte 57 is two, but which has one record."""
     data = batch(first)
     return resealed(data[:57] + struct.pack(">i", 2) + data[61:])
 
 
 def backward(first: int) -> bytes:
-    """A batch with a right checksum and no records, whose last offset, by the delta at byte 23, is below its first."""
+    """Return a batch without records whose last offset, by the delta at byte 23, is below its first; valid checksum."""
     data = batch(first)
     return resealed(data[:8] + struct.pack(">i", 49) + data[12:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """A batch with a wrong length whose last value is batches; behind a value there is the number of headers."""
+    """Return a batch with a wrong length whose last value holds batches; the header count follows the value."""
     return endless(first) + b"".join(batches) + b"\0"
 
 
@@ -98,7 +98,7 @@ TO_THE_END = {
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
-    """Each part with where it begins and ends."""
+    """Return each part with its start and end."""
     ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 
@@ -120,9 +120,7 @@ def read(
 @pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
 def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
     expected = found(parts)
-    if zeros and parts[-1][1].endswith(
-        b"junk"
-    ):  # the zeros of a file that is not full belong to the damage before them
+    if zeros and parts[-1][1].endswith(b"junk"):  # the zeros of a preallocated file belong to the damage before them
         expected[-1] = (LOST, expected[-1][1], expected[-1][2] + zeros)
     assert read(b"".join(data for _, data in parts) + bytes(zeros)) == expected
 
@@ -133,13 +131,13 @@ def test_what_leads_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_behind_a_run_confirm_nothing() -> None:
-    """The number of headers behind a value is a zero as well."""
+    """The header count that follows a value is a zero, too."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_in_old_formats_batches_may_end_a_value() -> None:
-    """So those below the last offset count as a part of the damage, which may hold them."""
+    """Batches below the last offset therefore count as part of the damage, whose value may contain them."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])
@@ -185,7 +183,7 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
 @pytest.mark.parametrize("behind", [0, 1, 8, 17, 62, 63, 64, 65])
 def test_a_batch_across_the_end_of_what_is_searched_at_once(behind: int) -> None:
-    """The search begins a byte behind the damage, and takes 512 KiB at a time; this many bytes of a head are behind."""
+    """The search starts a byte after the damage and uses windows of 512 KiB; this header extends past a window."""
     cut = endless(7)
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + behind)
     parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]

@@ -1,4 +1,4 @@
-"""Lines of JSON by native code are those that Python makes, for every record that both read, and no others."""
+"""Native JSON lines equal Python's, for every record that both read, and for no others."""
 
 import json
 from base64 import b64decode, b64encode
@@ -27,7 +27,7 @@ def by_python(batch: RecordBatch, head: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """What native code gives, and how many records these are; None for all."""
+    """Return the output of native code and the number of records it covers, or None for all."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:
@@ -59,7 +59,7 @@ def test_what_python_says(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """With append times, delete horizons, markers and null values; messages are not for native code."""
+    """Includes append times, delete horizons, markers and null values; native code does not handle messages."""
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
             again = next(read_batches(batch.encode()))
@@ -89,7 +89,7 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_of_every_length() -> None:
-    """Each digit of base64 at each place, where six bytes are written at once and where fewer are left."""
+    """Covers each base64 digit at each position, written six bytes at a time and at the end."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
     values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]
@@ -115,7 +115,7 @@ def walk_over(batch: RecordBatch, data: bytes) -> Walk:
 
 
 class Changed:
-    """A batch whose records have other bytes, under no checksum."""
+    """A batch with modified record bytes and no checksum."""
 
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
         self.limits, self.described_by = batch.limits, batch.described_by
@@ -127,7 +127,7 @@ class Changed:
 
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x80, 0xFF])
 def test_every_byte_changed(mask: int) -> None:
-    """Native code stops where Python does, or before; what it says until then is what Python says."""
+    """Native code stops where Python does, or earlier, and its output up to there is equal."""
     some = [
         Record(1, 5, b"key", None, (("h", b"1"), ("é", None))),
         Record(2, 6, None, b"w" * 70),

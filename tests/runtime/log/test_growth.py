@@ -1,6 +1,6 @@
-"""What crafted logs may cost: time that grows with the bytes and not with their square, memory that does not grow.
+"""Limits on the cost of crafted logs: time grows linearly with the bytes, and memory does not grow.
 
-Work is counted in bytes that are gone over, and in objects, never in seconds.
+Work is counted in bytes and objects, never in seconds.
 """
 
 import gzip
@@ -31,7 +31,7 @@ _APART = 300
 
 
 def heads(count: int, magic: int) -> bytes:
-    """BatchSummary that each say that half of what is left belongs to them."""
+    """Return batch headers that each claim half of the remaining bytes."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)
@@ -52,7 +52,7 @@ def test_a_sum_of_a_range_is_the_checksum_of_its_bytes(algorithm: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the bytes are at most three times the work."""
+    """Twice the bytes take at most three times the work."""
     work = 0
 
     def counted(algorithm: str, value: int, data: bytes) -> int:
@@ -79,7 +79,7 @@ def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.Monkey
 
 
 def _of_counted(of: Any) -> Any:
-    """Never right, whatever the heads say."""
+    """Count the checksum checks, and fail each of them."""
 
     def wrong(self: RangeSums, start: int, end: int) -> int:
         return int(of(self, start, end)) ^ 1
@@ -88,7 +88,7 @@ def _of_counted(of: Any) -> Any:
 
 
 def damaged(rnd: random.Random) -> bytes:
-    """Batches of all sizes among damage of all kinds."""
+    """Return batches of all sizes between all kinds of damage."""
     parts, offset = [], 0
     for _ in range(6):
         value = rnd.randbytes(rnd.choice((5, 3000, 70_000, 120_000)))
@@ -134,7 +134,7 @@ def test_an_index_of_nothing_but_faults_has_few_problems(tmp_path: Path) -> None
 
 
 def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
-    """A batch of so many records of seven bytes, which all have one offset, packed."""
+    """Write a compressed batch of `count` records of seven bytes with equal offsets."""
     head = bytearray(build([Record(0, 5, b"", None)], "v2", compression="gzip").encode()[:61])
     payload = gzip.compress(bytes([12, 0, 0, offset_delta, 0, 1, 0]) * count, 9)
     struct.pack_into(">i", head, 8, 49 + len(payload))
@@ -183,7 +183,7 @@ _COMMANDS = {
 @pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_many_small_records_take_the_memory_of_their_bytes(command: str, tmp_path: Path) -> None:
-    """200,000 records of 7 bytes unpack to 1.4 MB; as objects they take 22 MB and more."""
+    """200,000 records of 7 bytes decompress to 1.4 MB; as objects they take at least 22 MB."""
     small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
     large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]

@@ -1,7 +1,7 @@
-"""Kafka's own cleaner keeps what tagwire keeps, batch by batch: on logs of brokers, and on logs from seeds.
+"""Kafka's own cleaner keeps the same records as tagwire, batch by batch, on brokers' logs and on random logs.
 
-It needs Java 17 and Maven, as the test that has a broker open converted logs. The cleaner goes over a log until nothing
-changes any more, which takes it up to three rounds; tagwire goes over it once.
+Needs Java 17 and Maven, like test_broker_opens_converted_logs.py. The cleaner repeats until nothing changes, for up to
+three rounds; tagwire runs once.
 """
 
 import os
@@ -29,7 +29,7 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """A partition's folder, and what is asked for."""
+    """A partition's folder and the compaction options."""
 
     folder: Path
     now: int
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 def stable_end(partition: log.Partition) -> int:
-    """The first offset of a transaction that is open, which a broker knows; a high one if none is."""
+    """Return the first offset of an open transaction, which a broker knows, or a high offset if none is open."""
     transactions, rules = Transactions(), BatchRules([])
     for batch in partition.batches():
         transactions.see(rules.check(0, batch, None))
@@ -46,7 +46,7 @@ def stable_end(partition: log.Partition) -> int:
 
 
 def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
-    """Copies of the cases' folders, cleaned by Kafka."""
+    """Clean copies of the cases' folders with Kafka's cleaner, and return the copies."""
     copies, lines = [], []
     for number, case in enumerate(cases):
         copy = folder / str(number) / case.folder.name
@@ -66,7 +66,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """A batch but for how its records are packed; of old formats, which cleaners make v2 of, the records alone."""
+    """Return a batch without its compression; for old formats, which cleaners convert to v2, only its records."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"
@@ -78,7 +78,7 @@ def seen(batch: RecordBatch) -> tuple[Any, ...]:
 
 
 def compare(jars: Path, cases: list[Case], folder: Path) -> int:
-    """Hold both results against each other; how many batches were written."""
+    """Compare both results; return the number of batches written."""
     count = 0
     for number, (case, theirs) in enumerate(zip(cases, clean(jars, cases, folder / "theirs"), strict=True)):
         ours = folder / "ours" / str(number)
@@ -100,7 +100,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Of these a cleaner removes tombstones in what it cleaned before: it is told where that ends."""
+    """In old formats a cleaner removes tombstones up to its checkpoint, so the test passes the checkpoint."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"
@@ -116,6 +116,6 @@ def test_logs_of_brokers(jars: Path, copy_of: Callable[[str], Path], tmp_path: P
     )
     folders = [copy_of(name) for name in names]
     for path in (path for folder in folders for path in folder.glob("*.log")):
-        os.utime(path)  # the archive has no times
+        os.utime(path)  # the archive has no modification times
     cases = [Case(folder, now, None) for folder in folders for now in (NOW, NOW + 10_000 * DAY)]
     assert compare(jars, cases, tmp_path) > 100

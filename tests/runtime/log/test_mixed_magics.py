@@ -1,4 +1,4 @@
-"""Logs that hold several magics: every batch is read in its own format, wherever it stands."""
+"""Logs with mixed magic values: every batch is read in its own format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +38,7 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """All of it, and from every offset on; the end is known by the heads alone."""
+    """The whole log, and from every offset; the end offset only needs headers."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     assert records_of(tmp_path / "t-0", mixture.named) == expected
     partition = log.Partition(tmp_path / "t-0")
@@ -65,7 +65,7 @@ def test_nothing_is_wrong_with_it_and_nothing_is_left_out(tmp_path: Path, mixtur
 
 @some_mixtures
 def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
-    """The batches before and behind it, of whichever format, are found."""
+    """The batches before and after the damage are found, in every format."""
     made = batches_of(mixture.formats, "gzip")
     folder = tmp_path / "t-0"
     folder.mkdir()
@@ -81,7 +81,7 @@ def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
 
 @with_codecs
 def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture, codec: str) -> None:
-    """By the native loop and by way of objects: the same rows."""
+    """The native loop and the object path return equal rows."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
 
     def rows(level: str) -> Any:
@@ -102,7 +102,7 @@ def header_pairs(row: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def test_native_code_reads_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No batch is left to Python, but those whose bytes may be of two formats."""
+    """Only batches whose bytes fit two formats fall back to Python."""
     if engine() != "native":
         pytest.skip("there is no native engine")
     left: list[int] = []
@@ -132,7 +132,7 @@ def test_header_keys_of_two_types_are_text(tmp_path: Path) -> None:
     assert [header_pairs(row) for row in rows] == [[("7", b"h")], [("h", None)]]
 
 
-# ---------------------------------------------------------------- what makes new logs
+# ---------------------------------------------------------------- writing new logs
 
 
 @pytest.mark.parametrize("to", ["v0", "v1", "v2", "v3", "named"])
@@ -164,7 +164,7 @@ def test_batches_of_another_size_keep_their_format(tmp_path: Path, mixture: Mixt
 
 @with_codecs
 def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """What is last of its key stays; with its time over, a delete goes, whichever format says so."""
+    """The last record per key stays; after its retention, a delete is removed, whichever format marks it."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     last = {record.key: record.offset for _, record in expected}
     kept = [(name, record) for name, record in expected if last[record.key] == record.offset]
@@ -181,7 +181,7 @@ def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture
 
 
 def test_a_null_value_is_a_delete_by_its_own_format_s_rule(tmp_path: Path) -> None:
-    """KIP-87: the null value deletes in magic 0 and 1, in magic 2 the bit alone does."""
+    """KIP-87: a null value deletes in magic 0 and 1; in magic 2 only the flag does."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [
@@ -209,11 +209,11 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
         assert {kind.format for kind in measured.measures} == set(mixture.formats)
 
 
-# ---------------------------------------------------------------- what the rule keeps is writable
+# ---------------------------------------------------------------- what the rule keeps can be written
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """A batch with records that no producer may write."""
+    """Return a batch with records that no producer may write."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 
@@ -240,7 +240,7 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
 def test_a_null_value_without_the_flag_is_copied_as_it_is(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:
-    """In a wrapper beside a record that goes, so that what is left is written anew."""
+    """In a wrapper with a record that is removed, so that the rest is rewritten."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     first = copied([Record(0, 5, b"b", b"old", tombstone=False), *_moved(UNFLAGGED, 1)], format, compression=codec)

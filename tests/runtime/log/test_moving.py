@@ -1,4 +1,4 @@
-"""Records that native code moves to other batches: the bytes are those that Python writes of objects."""
+"""Records that native code moves to other batches have the bytes that Python would write from objects."""
 
 from array import array
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def test_what_is_left_to_python() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """Whatever bytes: what native code moves, Python reads as the same records."""
+    """Any records that native code moves, Python reads as equal records."""
     pick, refused = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

@@ -1,6 +1,6 @@
-"""Folders without segments, names far from offsets, offsets at the edges, files that nobody can read.
+"""Folders without segments, names that don't match offsets, extreme offsets, and unreadable files.
 
-Every command ends with an error of ours or a report, never with a traceback.
+Every command ends with a TagwireError or a report, never with a traceback.
 """
 
 import shutil
@@ -119,7 +119,7 @@ def test_offsets_far_from_the_name_are_refused_with_their_place(far: int, tmp_pa
 
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """A file that the system refuses to open, whoever asks: tests may run as root."""
+    """Return a function that makes a file unreadable, even if the tests run as root."""
     refused: list[Path] = []
 
     def opened(path: Path) -> FileIO:
@@ -183,14 +183,14 @@ def test_what_stands_before_an_error_of_the_disk_is_salvaged(tmp_path: Path, mon
 def test_a_segment_removed_while_the_log_is_verified_is_reported_if_it_is_between_others(
     removed: int, rules: list[str], tmp_path: Path
 ) -> None:
-    """Retention removes the first segments, and truncation the last ones."""
+    """Removing the first (retention) or last (truncation) segments is normal."""
     partition = log.Partition(three_segments(tmp_path / "alpha-0"))
     assert len(partition.segments) == 3
     (partition.path / name(removed)).unlink()
     assert [p.rule for report in verify_partition(partition) for p in report.problems] == rules
 
 
-# ---------------------------------------------------------------- files that are no small files
+# ---------------------------------------------------------------- special and large files
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_hole_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any],
 
 
 def test_a_run_says_every_copied_folder_once(tmp_path: Path) -> None:
-    """Copies of one partition from two disks do not become one folder."""
+    """Copies of one partition from two disks do not share an output folder."""
     for disk in ("a", "b"):
         three_segments_at = tmp_path / disk / "alpha-0"
         three_segments_at.parent.mkdir()

@@ -117,7 +117,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):  # from an offset on that none has any more
+    for where in (folder, segment):  # an offset after the last record
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
         with pytest.raises(log.LogError) as behind:
             list(log.read(where, start_offset=1 << 40))
@@ -158,7 +158,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """Byte 16, which is the magic byte of older formats, is one of v3's checksum in batches of that length."""
+    """The magic byte of older formats, byte 16, is part of v3's checksum in batches of that length."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [
@@ -215,7 +215,7 @@ def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: Co
 
 
 def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
-    """They have the id of the copy in their names, as have their indexes; of two copies the longer counts."""
+    """The names of segments and indexes contain the id of the copy; the longer of two copies counts."""
     folder = copy_of("kafka28/alpha-m0-segs-0")
     offsets = [record.offset for batch in log.read(folder) for record in batch]
     for path in folder.iterdir():
@@ -229,7 +229,7 @@ def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
 
 @pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
 def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
-    """The folder has the topic's id in its name; a snapshot is what holds behind its segment, not at its beginning."""
+    """The folder name contains the topic's id; a snapshot holds the state after its segment, not before."""
     source = log.Partition(logs / name)
     partition = log.Partition(tiered(source.path, tmp_path))
     assert (partition.topic, partition.partition) == (source.topic, source.partition)
@@ -321,10 +321,10 @@ def test_what_stands_beside_segments(logs: Path) -> None:
 
 
 def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
-    """Under a checksum that agrees, as a producer may have written it."""
+    """With a valid checksum, as a producer may have written the batch."""
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
-    batch[61] = 0x70  # the length of its record
+    batch[61] = 0x70  # the length of the record
     batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(whole + batch)

@@ -1,4 +1,4 @@
-"""Every byte of a small segment flipped, every length cut: verify names the place, salvage loses nothing outside it."""
+"""Flip every byte of a small segment and cut it at every length: verify names the position, salvage keeps the rest."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ V2_EPOCH = range(12, 16)
 
 
 def small() -> list[bytes]:
-    """Batches of all formats, with gaps between their offsets."""
+    """Return batches of all formats, with gaps between their offsets."""
     plain = build([Record(10, 300, b"k", b"v"), Record(11, 301, None, b"w", (("h", b"1"),))], "v2")
     packed = build([Record(20, 400, b"kk", b"v" * 40), Record(21, 401, b"l", None)], "v2", compression="gzip")
     wrapper = build([Record(4, 200, b"k", b"v" * 20), Record(5, 201, b"l", b"w" * 20)], "v1", compression="gzip")
@@ -27,7 +27,7 @@ def small() -> list[bytes]:
 
 
 class Damaged:
-    """A partition of one segment, whose bytes are changed again and again."""
+    """A partition of one segment whose bytes change repeatedly."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "alpha-0"
@@ -66,7 +66,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Whether a batch with another offset still stands in order among the others, and nothing else is wrong."""
+    """Whether a batch with another offset is still in order among the others, and otherwise valid."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -111,7 +111,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        is_end = not any(data[begun:size])  # the zeros that offsets begin with are as good as preallocated ones
+        is_end = not any(data[begun:size])  # leading zeros of an offset look like preallocated zeros
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]
 
@@ -127,7 +127,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_a_value_is_never_taken_for_a_batch(damaged: Damaged) -> None:
-    """A batch in a value, as in a topic of captures: its offsets would even go on."""
+    """A value contains a batch, as in a topic of captures, and its offsets would even continue the log."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))
@@ -156,7 +156,7 @@ def test_what_is_whole_stays_as_it_is(name: str, logs: Path, tmp_path: Path) -> 
     assert all(not report.problems and not report.lost_bytes for report in reports)
     made = tmp_path / name.split("/")[1]
     for path in made.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the broker's interval was another one
+        if path.suffix not in (".index", ".timeindex"):  # the broker had another index interval
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(made)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}

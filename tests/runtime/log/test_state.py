@@ -1,4 +1,4 @@
-"""Kafka's own topics: every record a message, and what they add up to."""
+"""Kafka's internal topics: every record as a message, and the resulting state."""
 
 import json
 from collections.abc import Callable
@@ -126,7 +126,7 @@ def test_transactions_count_when_they_commit() -> None:
     keyed.add(2, commit(1, 21), 7)
     keyed.add(3, commit(2, 22), 8)
     assert offsets(keyed) == {0: 10} and len(list(keyed.pending())) == 3
-    keyed.add(4, commit(1, 30))  # outside of the transaction, and later than in it
+    keyed.add(4, commit(1, 30))  # outside of the transaction, and later than inside
     keyed.add(5, marker("commit"), 7)
     keyed.add(6, marker("abort"), 8)
     assert offsets(keyed) == {0: 20, 1: 30} and list(keyed.pending()) == []

@@ -1,4 +1,4 @@
-"""The JSON of a state: its text says what its values say, and messages go to text without dicts."""
+"""The JSON text of a state matches its values, and messages are written without intermediate dicts."""
 
 import json
 from pathlib import Path

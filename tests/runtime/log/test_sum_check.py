@@ -1,4 +1,4 @@
-"""A checksum that is wrong is said as reading the batch would say it, whatever the format."""
+"""A wrong checksum is reported like in a full read, in every format."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Two runs on one output: one of them is refused, and what the other writes is whole."""
+"""Two runs on one output: one is rejected, and the other's output is complete."""
 
 import os
 import re
@@ -54,7 +54,7 @@ def cli(*words: Any) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Any:
-    """A process that is converting alpha-0 to out/alpha-0, and waits."""
+    """Start a process that converts alpha-0 to out/alpha-0 and pauses."""
     source = partition(tmp_path / "in" / "alpha-0")
     process = subprocess.Popen(
         [sys.executable, "-c", _SLOW, str(source), str(tmp_path / "out" / "alpha-0")],
@@ -118,7 +118,7 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
 
 
 def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both fill folders of their own; nothing of the first is lost."""
+    """Both write to their own temporary folders; nothing of the first run is lost."""
     monkeypatch.setattr(claim, "_flock", lambda: None)
     target = tmp_path / "alpha-0"
 
@@ -152,7 +152,7 @@ def test_of_many_threads_one_writes(tmp_path: Path) -> None:
         thread.join()
     assert len(refused) == 7
     assert records_of(tmp_path / "out") == 500
-    # Who has just locked the file and not yet written its name is "another process".
+    # A process that has locked the file but not yet written its name is "another process".
     writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing it|already")
     assert all(writing.search(each) for each in refused)
 

@@ -1,4 +1,4 @@
-"""Logs of real brokers break no rule; each rule is seen to refuse."""
+"""Logs of real brokers break no rule, and each rule rejects an invalid log."""
 
 import struct
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def test_batches_and_records_are_counted(logs: Path) -> None:
 
 
 def edit(name: str, position: int, data: bytes, *, cut: int = 0) -> Callable[[Path], None]:
-    """Write over some bytes of a file (from its end where the position is negative); or cut some off."""
+    """Return an edit that overwrites bytes of a file (a negative position counts from the end) or cuts some off."""
 
     def change(folder: Path) -> None:
         path = folder / name
@@ -75,7 +75,7 @@ def batch_of(*records: Record, **fields: int) -> bytes:
 
 
 def message_of(key_length: int) -> bytes:
-    """A message of magic 0 with a null value and this length of its key, which has no bytes; its checksum is right."""
+    """Return a message of magic 0 with a null value, a false key length without key bytes, and a valid checksum."""
     body = struct.pack(">bbii", 0, 0, key_length, -1)
     return struct.pack(">qiI", 0, 4 + len(body), crc32(body)) + body
 

@@ -1,4 +1,4 @@
-"""What another format would save: by arithmetic on batches made for it, and on logs of real brokers."""
+"""What another format would save: computed by hand for made-up batches, and on logs of real brokers."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def segment(folder: Path, *batches: RecordBatch) -> log.Segment:
 
 
 def draft_batch(codec: str = "none") -> RecordBatch:
-    """The case of the proposal's arithmetic: 16 KiB, 30 seconds, a few hundred records."""
+    """Return a batch as in the proposal's calculation: 16 KiB, 30 seconds, a few hundred records."""
     records = [Record(n, NOW + 150 * n, None, bytes([n % 251]) * 71) for n in range(201)]
     return build(records, "v2", compression=codec)
 
@@ -51,7 +51,7 @@ def test_sizes_are_those_of_the_conversion(tmp_path: Path) -> None:
     found.add(segment(tmp_path, batch), "orders")
     total = found.total()
     assert total.packed_after == convert(batch, "v3")[0].size
-    assert total.packed_before == batch.size  # packed by this library before
+    assert total.packed_before == batch.size  # already compressed by tagwire
     assert total.unpacked_before - total.unpacked_after == 211
     assert total.seconds > 0 and len(found.losses) == 0
 

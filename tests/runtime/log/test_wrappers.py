@@ -1,4 +1,4 @@
-"""Compressed messages of magic 0 and 1: which offsets their records have, and damage that their checksums don't show.
+"""Compressed messages of magic 0 and 1: the offsets of their records, and damage that checksums don't detect.
 
 The expected offsets are those of DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
@@ -43,7 +43,7 @@ def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
-    """A wrapper with a right checksum; `bend` is the byte of its gzip data that is inverted."""
+    """Return a wrapper with a valid checksum; `bend` is the index of an inverted byte in its gzip data."""
     kind = magic if inner_magic is None else inner_magic
     data = bytearray(gzip.compress(b"".join(message(each, kind, b"v%d" % each) for each in inner), mtime=0))
     data[bend] ^= 0xFF if bend else 0
@@ -74,7 +74,7 @@ def written(tmp_path: Path, data: bytes) -> Path:
 
 
 def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
-    """The offsets as each reader gives them."""
+    """Return the offsets that each reader returns."""
     path = written(tmp_path, data)
     return {
         "records": [record.offset for batch in read_batches(data) for record in batch],
@@ -110,7 +110,7 @@ def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
 
 
 def bent(magic: int) -> bytes:
-    """Records 3 to 5, compressed, with one byte of the compressed data inverted and a right checksum."""
+    """Return compressed records 3 to 5 with one inverted byte in the compressed data and a valid checksum."""
     if magic < 2:
         return wrapper(5, magic, *((0, 1, 2) if magic else (3, 4, 5)), bend=20)
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]
@@ -162,7 +162,7 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
-    """A batch of magic 2 with one offset, whatever its records are."""
+    """Return a batch of magic 2 that spans one offset, with any payload."""
     body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
     head = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
     return head + struct.pack(">I", checksum("crc32c", body)) + body
@@ -170,7 +170,7 @@ def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) ->
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_no_records_may_be_no_bytes(codec: int, tmp_path: Path) -> None:
-    """IBM/sarama#2053, KAFKA-5490: such a batch has a codec, but nothing is compressed."""
+    """IBM/sarama#2053, KAFKA-5490: such a batch has a codec, but its records are zero bytes."""
     data = build([Record(0, 5, None, b"v")], "v2").encode() + batch_of(b"", 0, codec) + message(2, 1, b"v")
     assert set(map(tuple, read_all(data, tmp_path).values())) == {(0, 2)}
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))

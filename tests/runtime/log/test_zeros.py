@@ -1,4 +1,4 @@
-"""Zeros in a segment are gone over, not tried byte by byte; and no batch behind or among them is missed."""
+"""Zeros in a segment are skipped, not tried byte by byte, and no batch after or among them is missed."""
 
 import random
 import subprocess
@@ -25,7 +25,7 @@ def batch(offset: int, format: str, value: bytes = b"v") -> bytes:
 
 
 def found(data: bytes, format: str) -> list[Any]:
-    """Every piece of a file, as what can be compared."""
+    """Return every extent of a file in a comparable form."""
     return [
         (
             (piece.position, piece.end, str(piece.error))
@@ -37,7 +37,7 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Batches, some cut off, among zeros and other bytes; offsets that begin with up to eight zeros."""
+    """Return batches, some truncated, among zeros and other bytes; offsets begin with up to eight zeros."""
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))
@@ -71,7 +71,7 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
     ],
 )
 def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A head that is cut off before zeros; behind them a batch, or nothing. Tries are counted, whatever they take."""
+    """A truncated header before zeros, and a batch or nothing after them. Attempts are counted."""
     name = "v2" if format == "auto" else format
     tries = 0
 
@@ -113,7 +113,7 @@ print((peak_kib() - before) >> 10)
 
 
 def test_what_was_gone_over_does_not_stay_in_memory(tmp_path: Path) -> None:
-    """A segment that was preallocated: 256 MiB that are nothing, in MiB of this process."""
+    """A preallocated segment of 256 MiB zeros does not stay in memory."""
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(batch(0, "v2"))
     with path.open("r+b") as file:

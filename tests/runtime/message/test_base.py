@@ -1,4 +1,4 @@
-"""What data classes do by their slots alone: equality, repr, copies, pickling."""
+"""Operations of data classes based on slots: equality, repr, copies, pickling."""
 
 import copy
 import io
@@ -96,14 +96,14 @@ def test_slots_and_no_hash() -> None:
 
 
 def test_copy_replace() -> None:
-    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # copy's since Python 3.13
+    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # since Python 3.13
     assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
     with pytest.raises(TypeError):
         replace(MESSAGE, nothing=1)
 
 
 def test_patterns() -> None:
-    # Messages match by keyword, as they are made: the order of their fields may change.
+    # Messages match by keyword only: the order of their fields may change.
     match tagwire.Frame(None, MESSAGE, 1):
         case tagwire.Frame(None, Struct(unknown_tags=tags), version):
             assert (tags, version) == (MESSAGE.unknown_tags, 1)
@@ -121,10 +121,10 @@ def test_rich_prints_what_repr_does() -> None:
 
 
 class TestTables:
-    """What a notebook shows."""
+    """Notebook output."""
 
     def rows(self, struct: Struct) -> list[tuple[str, str]]:
-        root = ElementTree.fromstring(struct._repr_html_())  # well-formed, so nothing of a value is markup
+        root = ElementTree.fromstring(struct._repr_html_())  # well-formed, so values can't inject markup
         assert root.findtext("thead/tr/th") == type(struct).__name__
         return [(str(row.findtext("th")), "".join(row.find("td").itertext())) for row in root.findall("tbody/tr")]  # type: ignore[union-attr]
 
@@ -154,7 +154,7 @@ def _partition(nodes: range) -> MetadataResponsePartition:
 
 
 def test_a_class_gets_its_methods_once() -> None:
-    """A method that a test had replaced is bound later than the others, and nothing else is bound again."""
+    """If a method was replaced by a test, only that method is bound later, and no other is bound again."""
 
     class Bound(HeartbeatRequest):
         __slots__ = ()

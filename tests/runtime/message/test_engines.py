@@ -1,4 +1,4 @@
-"""Which engine runs, what a class gets from it, and what the native one leaves to the pure one."""
+"""Which engine runs, what a class gets from it, and what the native engine leaves to the pure one."""
 
 import inspect
 import sys
@@ -49,7 +49,7 @@ def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **members: Any) -> Any:
-    """A message class that nobody has used yet."""
+    """Return a message class that has not been used yet."""
     return type("Fresh", (base,), {"__slots__": (), **members})
 
 
@@ -112,7 +112,7 @@ def test_versions_that_are_not_there(version: Any) -> None:
 
 
 def test_a_class_below_another_has_calls_of_its_own() -> None:
-    """Whether it is made before the other one's calls are bound, or after."""
+    """Whether the subclass is created before or after its base class's calls are bound."""
     parent = fresh_class()
     early = fresh_class(parent)
     data = parent().encode(4)
@@ -194,7 +194,7 @@ FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
         **how,
     ),
 }
-WITH_PARTS = set(FRAMES) - {"header", "key"}  # arrays of structs, or a UUID: the collector has to know these messages
+WITH_PARTS = set(FRAMES) - {"header", "key"}  # arrays of structs, or a UUID: tracked by the garbage collector
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -214,7 +214,7 @@ def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
 
 @in_use
 def test_a_disagreement_is_no_secret() -> None:
-    """The second look at a value may see another one: then the error says what else could be."""
+    """A value may change between two reads; the error then names the other possible causes."""
 
     class Fickle:
         calls = 0

@@ -1,4 +1,4 @@
-"""JSON: Kafka's form, the one that loses nothing, and what is refused."""
+"""JSON: Kafka's form, the lossless form, and rejected input."""
 
 import json
 import math
@@ -67,7 +67,7 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
 
 @pytest.mark.parametrize("engine", ["native", "python"])
 def test_a_bool_in_a_field_of_integers_is_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is in bytes; `true` could not be read again."""
+    """As in the bytes; `true` could not be read back."""
     if tagwire.engine() == "python" and engine == "native":
         pytest.skip("there is no native engine")
     monkeypatch.setenv("TAGWIRE_ENGINE", engine)
@@ -158,7 +158,7 @@ def test_fields_of_other_versions_are_taken() -> None:
     assert (message.port, message.weight) == (1, 0.5)
     with pytest.raises(EncodeError, match="port"):
         message.encode(2)
-    # In a field that the version lacks nothing is required, and null is what some version allows.
+    # A field missing from the version requires nothing, and null is allowed if any version allows it.
     old = PollRequest.from_json(
         {**PollRequest().to_json(0), "cursor": {"row": 3}, "reason": None, "snapshot": "YQ=="}, 0
     )

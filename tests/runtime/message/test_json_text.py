@@ -1,4 +1,4 @@
-"""JSON of both engines: the native one gives the values, the texts, the messages and the refusals of Python's form."""
+"""JSON in both engines: the native engine returns the values, texts, messages and errors of Python's."""
 
 import json
 import random
@@ -28,7 +28,7 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """What a call gives with either engine, which must be the same: a value, or the text of an error."""
+    """Return a function that runs a call with both engines, checks that the outcomes are equal, and returns one."""
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:
@@ -42,7 +42,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
             monkeypatch.setenv("TAGWIRE_ENGINE", engine)
             found.append(outcome(call))
         assert found[0] == found[1]
-        assert repr(found[0]) == repr(found[1])  # 1 is True, and a list a tuple, where values are compared
+        assert repr(found[0]) == repr(found[1])  # values would compare 1 and True as equal
         return found[0]
 
     return run
@@ -63,7 +63,7 @@ def test_every_version_of_every_message(both: Callable[[Callable[[], Any]], Any]
 
 
 def mutations(text: str, seed: int) -> Iterator[str]:
-    """Texts that differ a little: a character put in, taken out or changed; a part repeated, moved or cut off."""
+    """Yield slightly changed texts: a character inserted, removed or replaced; a part repeated, moved or cut off."""
     chosen = random.Random(seed)
     for _ in range(40):
         at, end = sorted(chosen.randrange(len(text) + 1) for _ in range(2))
@@ -87,7 +87,7 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 
 def changed(value: Any, chosen: random.Random) -> Any:
-    """A JSON value with one place changed to a value of another kind."""
+    """Return a JSON value with one value replaced by another kind."""
     odd = [
         None,
         True,

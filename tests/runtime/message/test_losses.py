@@ -1,4 +1,4 @@
-"""What a version would drop or refuse, and which versions carry a value."""
+"""What a version would drop or reject, and which versions can represent a value."""
 
 from typing import Any
 from uuid import UUID
@@ -72,7 +72,7 @@ def test_all_losses_at_once_in_the_order_of_the_fields() -> None:
 
 
 class Gap(Sample):
-    """Null by default, and not nullable in the versions that have the field: a spec may say so of records."""
+    """A field that defaults to null but isn't nullable in the versions that have it, as specs allow for records."""
 
     __slots__ = ("snapshot", "unknown_tags")
 

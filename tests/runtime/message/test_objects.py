@@ -1,4 +1,4 @@
-"""Objects of data classes, as the native engine constructs, compares, shows and copies them: as Python does."""
+"""Objects of data classes: the native engine constructs, compares, prints and copies them as Python does."""
 
 import abc
 import copy
@@ -24,7 +24,7 @@ from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
-Partition: Any = MetadataResponsePartition  # its arguments are wrong on purpose
+Partition: Any = MetadataResponsePartition  # typed as Any because the tests pass wrong arguments
 Topic: Any = MetadataResponseTopic
 FACTS = Path(__file__).parents[2] / "support" / "object_facts.py"
 
@@ -44,7 +44,7 @@ def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
 
 class TestConstructing:
     def test_the_signature_is_the_text(self) -> None:
-        for _ in range(2):  # before the first object, and after
+        for _ in range(2):  # before and after the first object is created
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
@@ -136,7 +136,7 @@ class TestConstructing:
 
 
 class Hostile:
-    """Compares and shows itself by running code of its own."""
+    """Runs its own code when compared or printed."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
@@ -157,7 +157,7 @@ class Hostile:
 
 
 class TestHostileValues:
-    """Values may run code that changes what is being looked at; that must never reach freed memory."""
+    """Values may run code that changes the object being read; that must never access freed memory."""
 
     def pair(self) -> tuple[Any, Any]:
         one: Any = Partition()
@@ -277,7 +277,7 @@ class TestPickles:
         assert pickle.loads(kept) == message
 
     def test_values_that_bytes_do_not_carry_are_kept_as_they_are(self) -> None:
-        old_only = MetadataResponse(cluster_authorized_operations=7)  # dropped by the highest version
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version drops it
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
@@ -345,7 +345,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """They go by the declared fields, whatever slots and constructor they have."""
+    """Methods use the declared fields, whatever slots and constructor a subclass adds."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -1,4 +1,4 @@
-"""The garbage collector need not know a struct of numbers, texts and bytes."""
+"""The garbage collector need not track structs that hold only numbers, strings and bytes."""
 
 import copy
 import dataclasses
@@ -61,13 +61,13 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """Their mapping may come to hold anything."""
+    """The mapping can hold anything later."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
 
 class Noting:
-    """What somebody mixes in, to know what is assigned."""
+    """A mixin that records assignments."""
 
     __slots__ = ()
     noted: list[str] = []  # noqa: RUF012 - shared on purpose
@@ -83,7 +83,7 @@ class Noted(Partition, Noting):
 
 @dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
 class Frozen(Partition):  # type: ignore[misc]
-    """Assigns by `object.__setattr__`."""
+    """Assigns with `object.__setattr__`."""
 
     place: int = 0
 

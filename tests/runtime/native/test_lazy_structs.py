@@ -1,4 +1,4 @@
-"""Structs that are defaults: the native engine makes them when somebody looks, which nobody may notice."""
+"""The native engine creates default structs lazily, on first access, and nothing else shows the difference."""
 
 import copy
 import pickle
@@ -13,7 +13,7 @@ from tagwire_messages.fetch_response import EpochEndOffset, FetchableTopicRespon
 
 
 def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionData]:
-    """Two decoded partitions of a version, in which the tagged structs are absent unless given."""
+    """Return two decoded partitions of a version; tagged structs are absent unless given."""
     both = [PartitionData(partition_index=1, **fields), PartitionData(partition_index=1, **fields)]
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=both)])
     decoded = messages.FetchResponse.decode(message.encode(version), version)
@@ -46,7 +46,7 @@ def test_nobody_has_looked() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_what_is_written_of_them(name: str, member: str) -> None:
-    """As a default nothing, whether looked at or not; as a value its bytes; where a version lacks it, a refusal."""
+    """Default structs write nothing, read or not; other values write their bytes, or fail if the version lacks them."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

@@ -1,4 +1,4 @@
-"""Layouts by hand: what record formats need, which the native engine has, and what it leaves to the pure one."""
+"""Hand-written layouts with features of record formats: what the native engine supports, and what Python reads."""
 
 import re
 from abc import ABCMeta, abstractmethod
@@ -65,7 +65,7 @@ TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
-    """A layout of one field of this type, in a struct that may have more."""
+    """Return a layout with one field of this type, in a struct with the other given parts."""
     return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
 
 
@@ -174,7 +174,7 @@ HAND_MADE = [
 @native
 @pytest.mark.parametrize(("type", "good", "bad"), HAND_MADE, ids=lambda value: str(value)[:40])
 def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
-    """What record formats need: the engine and the interpreter write, read and refuse the same."""
+    """The engine and the interpreter write, read and reject the same."""
     layout = around(type)
     plan = Plan(layout)
     for value in good:
@@ -196,7 +196,7 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 
 
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
-    """Both take it or both refuse it: the engine raises where the interpreter contradicts a refusal."""
+    """Check that both accept or both reject the bytes; the engine raises if the interpreter contradicts its error."""
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
     except tagwire.DecodeError as refusal:
@@ -264,7 +264,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """Of variable size, as ints are."""
+    """An int subclass; ints have variable size."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -361,7 +361,7 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any) -> None:
-    """A size that was found for one field doesn't stand for another of another length, or one that takes no null."""
+    """A size computed for one field is not reused for a field with another length type, or without null."""
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
     try:
@@ -376,7 +376,7 @@ def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any)
 
 
 def test_the_engine_knows_all_that_layouts_can_say() -> None:
-    """Something new in a layout must be obeyed, or refused, in `_native/engine/plan.pxi`; then it may stand here."""
+    """New layout features must be supported or rejected in `_native/engine/plan.pxi`; then add them here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -1,4 +1,4 @@
-"""Each C file and each header of the native modules is whole by itself: it compiles alone, without a warning."""
+"""Each C file and header of the native modules compiles alone, without a warning."""
 
 import os
 import shlex
@@ -17,14 +17,14 @@ SOURCES = sorted(path.relative_to(NATIVE).as_posix() for path in NATIVE.glob("*/
 
 
 def obstacle() -> str:
-    """Why nothing can be compiled here; empty where it can."""
+    """Return why nothing can be compiled here, or an empty string."""
     if os.name == "nt" or shutil.which(COMPILER[0]) is None:
         return f"there is no compiler {COMPILER[0]}"
     return "" if (INCLUDE / "Python.h").exists() else f"{INCLUDE} has no Python.h"
 
 
 def warnings_of(source: str, *options: str) -> str:
-    """What the compiler says of a file that it compiles alone."""
+    """Return the compiler's messages for a file that is compiled alone."""
     flags = ["-Wall", "-Wextra", "-O0", "-I.", "-isystem", str(INCLUDE), *options]
     command = [*COMPILER, *flags, "-x", "c", "-c", source, "-o", os.devnull]
     return subprocess.run(command, cwd=NATIVE, capture_output=True, text=True, check=False).stderr

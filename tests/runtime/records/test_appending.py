@@ -1,4 +1,4 @@
-"""`BatchBuilder.append`: the same batches and errors as from `Record`s, whatever is appended, on both engines."""
+"""`BatchBuilder.append` gives the same batches and errors as `Record` objects, for any input, in both engines."""
 
 import copy
 import inspect
@@ -17,7 +17,7 @@ FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_
 
 
 class Number:
-    """What is a number to `__index__` alone."""
+    """An integer only through `__index__`."""
 
     def __index__(self) -> int:
         return 5
@@ -59,7 +59,7 @@ ODD: list[dict[str, Any]] = [
 
 
 def outcome(make: Callable[[], BatchBuilder]) -> Any:
-    """What is built, or why it is not."""
+    """Return the batch, or the error."""
     try:
         batch = make().build()
         return batch.encode(), batch.last_offset, batch.max_timestamp, len(batch)
@@ -75,7 +75,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """The same by `extend`, with the offsets worked out here."""
+    """Return the same builder made with `extend`, with the offsets computed here."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
@@ -87,7 +87,7 @@ def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBui
 
 
 def fresh(call: dict[str, Any]) -> dict[str, Any]:
-    """A call whose iterator, if any, is not used up."""
+    """Return a copy of a call with a fresh iterator."""
     return {name: iter((("a", b"1"),)) if hasattr(value, "__next__") else value for name, value in call.items()}
 
 
@@ -128,7 +128,7 @@ def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)
     assert builder.records == listed(calls).records
-    builder.records[1].value = b"changed"  # and are the builder's from then on
+    builder.records[1].value = b"changed"  # from then on the builder owns them
     builder.append(b"more")
     assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
     assert builder.records[-1] == Record(10, -1, b"more", None)

@@ -1,4 +1,4 @@
-"""What are no headers, given as headers: an EncodeError that says where, never a bare error."""
+"""Invalid header collections raise an EncodeError that names the position, never a bare error."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Builders: what they lay out, and what they refuse with the place of the record."""
+"""Builders: the bytes they write, and the record that their errors name."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ NUMBERS = (
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")
         ],
-        # settings that would be left out
+        # settings that would be ignored
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
         *[(format, PLAIN, {"append_time": 5}, "append_time") for format in ("v1", "v2", "kip87")],
         ("v1", PLAIN, {"base_timestamp": 5, "compression": "gzip"}, "base_timestamp"),
@@ -122,7 +122,7 @@ def test_messages_that_are_not_packed_come_back_one_by_one() -> None:
 
 @pytest.mark.parametrize(("format", "inner"), [("v0", [5, 9]), ("v1", [0, 4]), ("kip87", [0, 4])])
 def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
-    """Absolute in magic 0, relative since: the wrapper has the last one."""
+    """Offsets are absolute in magic 0 and relative from magic 1 on; the wrapper has the last one."""
     records = [PLAIN.replace(timestamp=-1), PLAIN.replace(timestamp=-1, offset=9)]
     (batch,) = read_batches(build(records, format, compression="gzip").encode(), format)
     assert batch._messages is not None and batch._messages.offsets == inner
@@ -163,7 +163,7 @@ def test_an_unknown_format() -> None:
 @pytest.mark.parametrize("name", ["v0", "v1", "kip82-int", "kip87"])
 @pytest.mark.parametrize("number", [1, 2, 9, True])
 def test_attributes_that_the_builder_sets(name: str, number: int) -> None:
-    """A record with the bits of a codec would be read as a wrapper."""
+    """A record with codec bits in its attributes would be read as a wrapper."""
     record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
     for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
         with pytest.raises(EncodeError, match="which sets bits of compression") as caught:

@@ -1,4 +1,4 @@
-"""The records that messages carry: found by recordFormats, read, converted for an old reader, opened in traces."""
+"""Records inside messages: found by recordFormats, read, converted for an old reader, and shown in traces."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ def records(found: list[Record], format: str, **batch: Any) -> bytes:
 
 
 def answer(*data: bytes | None, package: Any = messages) -> Any:
-    """A Fetch response with one topic and a partition for each of these."""
+    """Return a Fetch response with one topic and a partition for each of the record sets."""
     cls = package.registry["FetchResponse"]
     parts = [{"partitionIndex": index, "errorCode": 0, "highWatermark": 9} for index in range(len(data))]
     value = {"responses": [{"topic": "t", "partitions": [{**part, "records": None} for part in parts]}]}
@@ -87,7 +87,7 @@ def test_fetch_of_every_version(version: int, views: bool) -> None:
     got = messages.FetchResponse.decode(answer(data, None).encode(version), version, views=views)
     [field] = decode_records(got, version)
     assert field.format == format and field.path == "responses[0].partitions[0].records"
-    assert sum(len(batch) for batch in field) == sum(len(batch) for batch in field) == 2  # as often as asked
+    assert sum(len(batch) for batch in field) == sum(len(batch) for batch in field) == 2  # reading is repeatable
 
 
 def test_the_others_that_carry_records() -> None:
@@ -164,7 +164,7 @@ def test_what_can_not_be_asked() -> None:
 
 
 def captured() -> Iterator[tuple[Any, int, bytes]]:
-    """The captured Produce requests and Fetch responses: frame, version, the frame's bytes."""
+    """Yield the captured Produce requests and Fetch responses: frame, version, the frame's bytes."""
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if (row["api_key"], row["dir"]) in ((0, "req"), (1, "resp")):
@@ -192,7 +192,7 @@ def test_real_messages_carry_what_their_version_says() -> None:
     assert {version for name, version in seen if name == "FetchResponse"} >= {0, 2, 4, 11, 12}
 
 
-# ---------------------------------------------------------------- for an old reader
+# ---------------------------------------------------------------- conversion for old readers
 
 
 def test_a_fetch_answer_for_an_old_reader() -> None:
@@ -306,7 +306,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     first = "responses[0].partitions[0].records"
     assert nodes[first].value == 2 and nodes["responses[0].partitions[2].records"].value == 0
     assert bytes(nodes[f"{first}[0].records[0].value"].value) == b"v"
-    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # in what is unpacked
+    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # in the decompressed bytes
     assert seen.error is None and seen.canonical
     text = annotate(seen)
     assert parse_annotated(text) == seen.data
@@ -332,7 +332,7 @@ def test_a_batch_that_is_cut_off_or_at_fault() -> None:
     assert error.offset == at + 17
     assert parse_annotated(annotate(seen)) == seen.data
     nodes = {node.path: node for node in seen.root.walk()}
-    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # what follows is there
+    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # the following records are included
 
 
 def test_a_trace_without_records_and_with_another_format() -> None:

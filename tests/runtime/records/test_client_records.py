@@ -1,4 +1,4 @@
-"""Producer and consumer records, the multimap of headers, markers, compaction."""
+"""Producer and consumer records, the headers multimap, markers, and compaction."""
 
 import copy
 import pickle

@@ -1,8 +1,7 @@
-"""Produce and Fetch as the drafts have them: versions 0 to 2 as released, version 3 with the draft's records.
+"""Produce and Fetch as in the drafts: versions 0 to 2 as released, version 3 with the draft's records.
 
-No broker ever spoke version 3, so its golden bytes are arithmetic, written out
-field by field. The checksums of the records are those of
-test_golden_records.py.
+No broker ever supported version 3, so its golden bytes are computed by hand, field by field. The checksums of the
+records are from test_golden_records.py.
 """
 
 from types import ModuleType
@@ -52,7 +51,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """The records behind their int32 size: 58 bytes (12 + 46), or 37 (12 + 25)."""
+    """Return the records after their int32 size: 58 bytes (12 + 46) or 37 (12 + 25)."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

@@ -1,4 +1,4 @@
-"""Committed records of fetched partitions: without aborted transactions, markers and what the broker cut off."""
+"""Committed records of fetched partitions, without aborted transactions, markers, and truncated batches."""
 
 from collections.abc import Sequence
 

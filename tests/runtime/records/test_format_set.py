@@ -1,4 +1,4 @@
-"""Which format each magic byte means, and which formats can't stand beside each other."""
+"""Which format each magic byte means, and which formats can't be combined."""
 
 import pickle
 
@@ -80,7 +80,7 @@ def test_an_unknown_magic_byte_is_told_with_those_that_are_known() -> None:
 
 @pytest.mark.parametrize("name", ["v3", "v3-zigzag"])
 def test_a_batch_that_is_cut_off_behind_others_is_left_out(name: str) -> None:
-    """Also where its length has no fixed size; with all of it there, it is read."""
+    """Also if the length is a varint; if the batch is complete, it is read."""
     first = build(ONE, "v0").encode()
     for size in (1, 100, 9000, 200_000):
         second = build([Record(1, 5, b"k", bytes(size))], name).encode()

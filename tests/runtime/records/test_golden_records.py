@@ -1,8 +1,7 @@
-"""Golden bytes of every record format, worked out by hand: both ways, no shorter, no longer.
+"""Golden bytes of every record format, computed by hand, for reading and writing.
 
-Each case has its bytes field by field. The checksums stand in them as numbers;
-a test works them out again, bit by bit, without the libraries that the product
-uses. docs/spec-language.md says what the keys of the specs mean.
+Each case lists its bytes field by field, with checksums as numbers; a test computes the checksums again bit by bit,
+without the product's libraries. docs/spec-language.md defines the keys of the specs.
 """
 
 from typing import Any
@@ -67,7 +66,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # 25, the length of the headers 4, and two headers: 4 + 4 + 1 and 4 + 4, which is 17 = 11; 46 = 2e
+    # 25, the headers' length 4, and two headers: 4 + 4 + 1 and 4 + 4, which is 17 = 11; 46 = 2e
     (
         "kip82-int",
         "headers",
@@ -127,7 +126,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # null key and null value by bits 0 and 1, and an empty key beside a null value: 3 + 1 and 4 + 1 bytes
+    # null key and null value by bits 0 and 1, and an empty key with a null value: 3 + 1 and 4 + 1 bytes
     (
         "kip82-str",
         "nulls",
@@ -213,7 +212,7 @@ CRC32 = 0xEDB88320
 
 
 def crc(data: bytes, polynomial: int) -> int:
-    """A reflected CRC of 32 bits, bit by bit."""
+    """Return a reflected 32-bit CRC, computed bit by bit."""
     value = 0xFFFFFFFF
     for byte in data:
         value ^= byte
@@ -269,7 +268,7 @@ def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -
 
 @pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
 def test_every_byte_counts(name: str, what: str, text: str, value: Any) -> None:
-    """A changed byte is refused by the checksum, or is one that the checksum does not cover."""
+    """A changed byte breaks the checksum, or is a byte that the checksum does not cover."""
     data = golden(text)
     covered = len(golden(text.partition("@")[0])) + 4
     for at in range(covered, len(data)):
@@ -302,11 +301,11 @@ def case(name: str, what: str) -> bytes:
     return next(golden(text) for one, other, text, _ in CASES if (one, other) == (name, what))
 
 
-# ---------------------------------------------------------------- what the proposals claim
+# ---------------------------------------------------------------- the proposals' claims
 
 
 def test_a_message_without_headers_differs_from_v1_in_magic_and_crc_alone() -> None:
-    """KIP-82, first draft: headers cost nothing where there are none."""
+    """KIP-82, first draft: without headers there is no extra cost."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}

@@ -1,4 +1,4 @@
-"""Bytes that mean harm, or are just damaged: a TagwireError, in bounded time and memory, and nothing else."""
+"""Hostile or damaged bytes raise a TagwireError in bounded time and memory, and no other error."""
 
 import random
 import struct
@@ -35,7 +35,7 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
 
 
 def resealed(data: bytearray) -> bytes:
-    """With the length and the checksum of v2 put right, so that what is inside is looked at."""
+    """Return the batch with v2's length and checksum corrected, so that readers look inside."""
     struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
     return bytes(data)
@@ -92,7 +92,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
-    """The last message has the wrapper's offset, so the first one's would be below the smallest int64."""
+    """The last message has the wrapper's offset, so the first one would be below the smallest int64."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")
@@ -128,7 +128,7 @@ def test_a_record_that_lies(record: str, path: str) -> None:
 
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
 def test_a_varint_without_end_takes_no_time(at: str) -> None:
-    """A million bytes of FF: a reader that builds the number up takes minutes."""
+    """A million bytes of FF would take minutes if the number were accumulated."""
     head = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", head, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
@@ -139,7 +139,7 @@ def test_a_varint_without_end_takes_no_time(at: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_garbage_behind_an_old_magic(magic: int) -> None:
-    """Of any length, with a right size and checksum: what lies behind the attributes is garbage."""
+    """Garbage of any length after the attributes, with valid size and checksum."""
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)
@@ -203,7 +203,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
-    """Of the process, since libraries allocate behind Python's back: 300 MB, of which 10 are allowed."""
+    """Measured for the process, because libraries allocate outside of Python: 300 MB of data with a limit of 10 MB."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
@@ -226,7 +226,7 @@ def test_damaged_packed_bytes(codec: str) -> None:
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
-        with pytest.raises(TagwireError):  # even where it unpacks, these are no records
+        with pytest.raises(TagwireError):  # even if decompression succeeds, the records are invalid
             read_all(resealed(head + broken[: random.randrange(1, len(broken) + 1)]))
 
 
@@ -324,7 +324,7 @@ def test_limits_on_records_and_headers() -> None:
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
-    """What stops five records with two headers each."""
+    """Return the error that stops reading five records with two headers each."""
     has_headers = "headers" in format_of(format).has
     keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
     headers = tuple((key, b"") for key in keys) if has_headers else ()
@@ -341,7 +341,7 @@ def beyond(format: str, codec: str, **limits: int) -> LimitError:
 @pytest.mark.parametrize("format", format_names())
 def test_the_limit_on_records(format: str, codec: str) -> None:
     if codec == "none" and format_of(format).records is None:
-        return  # messages that nothing wraps come one by one
+        return  # uncompressed messages come one by one
     error = beyond(format, codec, records=4)
     assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
 
@@ -354,7 +354,7 @@ def test_the_limit_on_headers(format: str, codec: str) -> None:
 
 
 def test_each_limit_is_its_own() -> None:
-    """Five records with two headers each: fifteen elements."""
+    """Five records with two headers each are fifteen elements."""
     assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
     assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 
@@ -370,7 +370,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_faults_in_packed_bytes_have_a_place() -> None:
-    """The offset is that of the packed bytes; the text says where in the unpacked ones."""
+    """The offset is the compressed data's; the message names the offset in the decompressed data."""
     head = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", head, 21, 1)
     struct.pack_into(">i", head, V2_COUNT_AT, 1)
@@ -398,7 +398,7 @@ def test_mutations_raise_nothing_else(format: str) -> None:
 
 
 def test_resealed_mutations_raise_nothing_else() -> None:
-    """With a right checksum, damage reaches the records."""
+    """With a corrected checksum, damage reaches the records."""
     random.seed(4)
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         original = batch(compression=codec)

@@ -1,4 +1,4 @@
-"""A batch of many records is converted some at a time, and comes out as it would all at once."""
+"""Batches of many records are converted in chunks, with the same result as at once."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Builds and converts with so few records at a time: of eleven, one is left, two, or none."""
+    """Set the chunk size for building and converting: the last chunk of eleven records has one, two, or none."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)

@@ -1,4 +1,4 @@
-"""`strict=False` takes what Kafka's own readers take: header keys that are not UTF-8, and wrappers of mixed magic."""
+"""`strict=False` accepts what Kafka's readers accept: header keys that are not UTF-8, and wrappers of mixed magic."""
 
 import gzip
 import struct
@@ -18,7 +18,7 @@ SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
-    """Three records, of which the second has a header key that is not UTF-8; Kafka reads it as U+FFFD."""
+    """Return three records, the second with a header key that is not UTF-8; Kafka replaces the bad bytes by U+FFFD."""
     records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)
@@ -34,7 +34,7 @@ def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: in
 
 
 def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
-    """A wrapper of messages that are pairs of an offset and a magic."""
+    """Return a wrapper of messages given as pairs of offset and magic."""
     value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
     return message(last, magic, gzip.compress(value), 5, attributes)
 
@@ -114,7 +114,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_the_element_with_an_error_is_counted_once() -> None:
-    """Three headers are within a limit of three, so the error is that of the third."""
+    """Three headers are within a limit of three, so the error is the third header's."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

@@ -1,7 +1,7 @@
-"""Records by the native engine, by straight lines and by the layout alone: the same values, bytes, verdicts and places.
+"""Records in the native engine, the Python fast path, and by layout: same values, bytes, verdicts and positions.
 
-The native engine raises where the interpreter contradicts its refusal; so it is
-asked as users do, and what comes out is held against both other ways.
+The native engine raises if the interpreter disagrees with its error, so the tests use public calls and compare the
+results of all three.
 """
 
 import gc
@@ -32,13 +32,13 @@ LIMITS = Limits(elements=7)
 
 @pytest.fixture(autouse=True)
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native engine, also where the tests run with the other one."""
+    """Use the native engine even if the tests run with the other one."""
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
-    """A format in each engine."""
+    """Return a function that gives a format in each engine."""
 
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
@@ -54,7 +54,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
 
 def all_of(value: Any) -> Any:
-    """A value with the types of all that it holds."""
+    """Return a value with the types of everything in it."""
     if isinstance(value, Record):
         return [all_of(getattr(value, name)) for name in Record.__slots__]
     if isinstance(value, list | tuple):
@@ -63,7 +63,7 @@ def all_of(value: Any) -> Any:
 
 
 def read(format: Format, data: bytes, limits: Limits) -> Any:
-    """What comes out: records up to the fault, then the error with its place."""
+    """Return the records up to the error, then the error with its position."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, format, limits):
@@ -85,7 +85,7 @@ def written(format: Format, records: list[Record], settings: dict[str, Any]) -> 
 
 
 def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
-    """How many of so many damaged batches were refused, by all in the same way."""
+    """Read damaged batches in every engine, check that they agree, and return how many were rejected."""
     refused = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
@@ -116,7 +116,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 def test_headers_before_a_fault_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One record may have all headers that fit into a batch; the interpreter would take 30 times as long."""
+    """A record may have as many headers as fit into a batch; the interpreter would take 30 times as long."""
     formats = ways(name)
     read_again = 0
     element = reader.LayoutReader.element
@@ -168,7 +168,7 @@ def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[
 
 
 def test_records_come_one_by_one() -> None:
-    """What was read before a fault is there, as it is without the engine."""
+    """Records before an error are returned, as in the pure engine."""
     records = [Record(index, 1, None, b"x") for index in range(3)]
     data = bytearray(build(records).encode())
     batch = next(read_batches(bytes(data)))
@@ -184,7 +184,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_a_format_whose_records_the_engine_leaves_alone() -> None:
-    """No record without an offset delta: there is no plan of records, and none is missed."""
+    """Without an offset delta per record there is no record plan, and reading still works."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
@@ -204,7 +204,7 @@ def test_odd_limits_are_left_to_the_interpreter() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_whole_formats_by_their_classes(name: str) -> None:
-    """A format's class decodes and encodes by the plan what the layout's interpreter does, packed or not."""
+    """A format class decodes and encodes by the plan as the layout's interpreter does, compressed or not."""
     layout = format_of(name).layout
     random = Random(name)
     for codec in ("none", "gzip"):
@@ -225,7 +225,7 @@ def test_whole_formats_by_their_classes(name: str) -> None:
 
 @pytest.mark.slow
 def test_nothing_leaks() -> None:
-    """Reading, building and refusing, again and again, leaves nothing behind."""
+    """Repeated reading, building and failing leaves no memory behind."""
     inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
 
     def run() -> None:
@@ -253,7 +253,7 @@ def test_nothing_leaks() -> None:
 
 
 def test_who_keeps_a_record_keeps_it() -> None:
-    """Records are filled again only where nobody else has them."""
+    """Record objects are reused only if nobody else refers to them."""
     records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
     batch = build(records)
     kept = [record for index, record in enumerate(batch) if index % 3 == 0]

@@ -1,4 +1,4 @@
-"""Between all pairs of formats: a conversion that reports no loss can be undone, whatever the batch's head has."""
+"""Between all pairs of formats, a conversion that reports no loss can be undone, whatever the batch header holds."""
 
 import struct
 from random import Random
@@ -14,7 +14,7 @@ NAMES = format_names()
 
 
 def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
-    """The batch with unnamed attribute bits, timestamps that are not the records', or a wrapper's key."""
+    """Return the batch with unnamed attribute bits, timestamps that differ from its records', or a wrapper key."""
     format = format_of(batch.format)
     named = 0
     for group in format.bits.values():

@@ -1,4 +1,4 @@
-"""Batches of magic 2 that the native engine reads and builds in one call: the same as the long way, on any bytes."""
+"""Batches of magic 2 that the native engine reads or builds in one call equal the general path's, on any bytes."""
 
 from random import Random
 from typing import Any
@@ -18,7 +18,7 @@ LONG_WAY = Limits(bytes=1 << 40)
 
 
 def read(data: bytes, limits: Limits) -> Any:
-    """All that batches and records have, and the error that ends them."""
+    """Return everything in the batches and records, and the final error."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, limits=limits):
@@ -70,7 +70,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the first builder of all installs what the others use
+    built({}, RECORDS[0], quickly=False)  # the first builder installs what the others use
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

@@ -1,4 +1,4 @@
-"""Batches taken apart and put together again: every byte of those of brokers, and nothing that is not right."""
+"""Batches split into parts and rebuilt: brokers' batches give every byte back, and invalid parts are rejected."""
 
 import gzip
 import json
@@ -70,7 +70,7 @@ def test_batches_that_are_kept_whole() -> None:
     plain = [Record(n, 5, b"k", b"v") for n in range(2)]
     assert all(head_of(each, LATEST) is None for each in read_batches(build(plain, "v1").encode()))
     marked = [Record(0, 5, b"k", b"v", attributes=1)]
-    assert head_of(build(marked, "v2"), LATEST) is None  # a column has no place for it
+    assert head_of(build(marked, "v2"), LATEST) is None  # columns can't represent it
 
 
 def test_records_that_are_others() -> None:

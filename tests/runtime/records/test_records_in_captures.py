@@ -1,4 +1,4 @@
-"""The records in real Produce requests and Fetch responses are all read, of every magic and codec."""
+"""Records in real Produce requests and Fetch responses are all read, for every magic and codec."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 
 
 def record_sets() -> list[tuple[bool, bytes]]:
-    """Whether they were fetched, and the bytes; null and empty ones left out."""
+    """Return the record sets that are not empty, with a flag for fetched ones."""
     found: list[tuple[bool, Any]] = []
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -37,7 +37,7 @@ def test_all_are_read() -> None:
             records += sum(1 for _ in batch)
             end += batch.size
             assert batch.encode() == data[end - batch.size : end]
-        # a broker cuts off the last batch where the client's limit is
+        # A broker truncates the last batch at the client's limit.
         assert end == len(data) or (is_fetched and end < len(data))
     assert records == RECORDS
     assert {magic for magic, _ in seen} == {0, 1, 2}

@@ -1,6 +1,6 @@
-"""Records as most are take a short way through native code: beside the layout's interpreter, wherever the ways part.
+"""The native fast path for common records, compared with the layout's interpreter at every branch.
 
-Objects and bytes are used again there, so who keeps any of them must keep what they were.
+The fast path reuses objects and bytes, so kept objects must keep their content.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191,
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
-    """A format whose plans are made, or are not."""
+    """Return a format with and without native plans."""
     formats = {}
     with pytest.MonkeyPatch.context() as patch:
         for engine in ("native", "python"):
@@ -49,13 +49,13 @@ def written(format: Format, records: list[Record], **how: Any) -> Any:
 
 
 def fields(record: Record) -> list[Any]:
-    """What a record holds, as copies."""
+    """Return copies of a record's fields."""
     values = [getattr(record, name) for name in Record.__slots__]
     return [bytes(memoryview(each)) if isinstance(each, bytes) else each for each in values]
 
 
 def outcome(read: Callable[[], Iterator[Record]]) -> list[Any]:
-    """The records one after the other, none of which is kept, and the error that ends them."""
+    """Return copies of the records, read one at a time and not kept, and the final error."""
     found: list[Any] = []
     try:
         for record in read():
@@ -103,7 +103,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_a_byte_more(name: str, edge: int, header: Any) -> None:
-    """Behind one with as many bytes, with more and with fewer: the gap is that of the record before."""
+    """After a record with equally many bytes, with more and with fewer: the gap is the previous record's."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -124,7 +124,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize(("attribute", "value"), [(name, value) for name, values in ODD.items() for value in values])
 def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None:
-    """Between records that do: the same bytes, or the same refusal."""
+    """Between ordinary records, they give the same bytes or the same error as on the general path."""
     records = [Record(0, 5, b"k", b"v" * 70), Record(1, 6, None, b""), Record(2, 7, b"k", None)]
     setattr(records[1], attribute, value)
     found = []
@@ -137,7 +137,7 @@ def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None
 
 
 def with_lengths_at(*places: int) -> Layout:
-    """v2 whose records have a length before each of these items."""
+    """Return v2 with another length before each of these items of its records."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)
@@ -160,7 +160,7 @@ def test_lengths_at_odd_places(places: tuple[int, ...]) -> None:
     assert outcome(batch.__iter__) == by_layout(batch.walk()) == [fields(record) for record in records]
 
 
-# ---------------------------------------------------------------- refusals
+# ---------------------------------------------------------------- errors
 
 SOME = [
     Record(5, 5, b"key", b"a" * 65, (("h", b"1"), ("é", None))),
@@ -172,7 +172,7 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_byte_refused_in_the_same_place(name: str) -> None:
-    """Each end, and each byte changed in many ways; after records whose objects are used again."""
+    """Every truncation, and many changes of each byte, after records whose objects are reused."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()
@@ -190,7 +190,7 @@ def test_every_byte_refused_in_the_same_place(name: str) -> None:
     assert 1000 < refused < len(changes) - 100
 
 
-# ---------------------------------------------------------------- who keeps what
+# ---------------------------------------------------------------- kept objects
 
 SAME_SIZE = [
     Record(n, 9, b"key %02d" % n, b"value %02d" % (n // 2), (("h", b"%d" % n),) if n % 3 else ()) for n in range(40)
@@ -218,13 +218,13 @@ def test_what_is_kept_stays(keep: str, every: int, codec: str) -> None:
 
 
 def test_hashes_are_those_of_the_bytes() -> None:
-    """Also where a hash was asked for what the same object held before."""
+    """Even if the reused object's earlier content was hashed."""
     for record, expected in zip(build(SAME_SIZE), SAME_SIZE, strict=True):
         assert hash(record.key) == hash(expected.key) and {record.value: 1} == {expected.value: 1}
 
 
 def test_what_users_put_into_a_record_is_theirs() -> None:
-    """Bytes of the size of the next record's: kept, and not."""
+    """Bytes of the next record's size, kept and not kept."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

@@ -1,4 +1,4 @@
-"""Selections of random paths against decode, change, encode: on every version of every message, on both engines."""
+"""Random selections compared with decode, change, encode, on every message version and on both engines."""
 
 from collections.abc import Callable
 from functools import cache
@@ -18,14 +18,14 @@ ROUNDS = 8_000
 
 
 class PureSelection(Selection):
-    """As it is without the native engine."""
+    """A selection without the native engine."""
 
     def _plan(self, version: int) -> Any:
         return None
 
 
 class Counted:
-    """The native plan of a selection, and how often it left something to the walk by layout."""
+    """A wrapper of a selection's native plan that counts fallbacks to the walk by layout."""
 
     refused = 0
 
@@ -61,7 +61,7 @@ def selected(random: Random, number: int) -> tuple[Sample, list[Selection], str]
 
 
 def as_rows(selection: Selection, rows: list[Any]) -> list[Any]:
-    """Rows as tuples, with a single path as well."""
+    """Return rows as tuples, even for a single path."""
     return [(row,) for row in rows] if len(selection.paths) == 1 else rows
 
 
@@ -74,14 +74,14 @@ def fresh(*row: Any) -> Any:
 
 
 def again(value: Any) -> Any:
-    """The same value as another object, where that may be."""
+    """Return an equal value as another object, if possible."""
     if isinstance(value, list):
         return [again(each) for each in value]
     return value.replace() if hasattr(value, "__slots__") and hasattr(value, "FIELDS") else value
 
 
 def test_reading_and_the_identity() -> None:
-    """Rows put back where they were read leave the message as it is; rewriting by the identity leaves the bytes."""
+    """Writing the rows that were read leaves the message unchanged; rewriting with the identity leaves the bytes."""
     random = Random(21)
     for number in range(ROUNDS):
         sample, selections, where = selected(random, number)
@@ -96,7 +96,7 @@ def test_reading_and_the_identity() -> None:
 
 
 class Change:
-    """Changes rows at random, the same ones for each engine."""
+    """Changes rows at random, the same way for each engine."""
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)
@@ -114,7 +114,7 @@ class Change:
         return identity(*values)
 
     def elements(self, selection: Selection) -> tuple[Any, ...]:
-        """Elements to append, where that can be done."""
+        """Return elements to append, if the selection allows that."""
         way: list[Step] = selection._paths.way
         if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
@@ -123,7 +123,7 @@ class Change:
 
 
 def test_changes() -> None:
-    """A rewrite gives the bytes that decode, change, encode give, or refuses what they refuse."""
+    """A rewrite gives the bytes of decode, change, encode, or rejects what they reject."""
     random = Random(31)
     done = refused = compared = 0
     Counted.refused = 0
@@ -146,8 +146,8 @@ def test_changes() -> None:
     assert done > ROUNDS / 4
     assert refused > ROUNDS / 20
     assert compared > 100
-    if Plan is not None:  # what it leaves to the walk by layout is rare
-        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # each is asked twice
+    if Plan is not None:  # fallbacks to the walk by layout are rare
+        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # every case runs twice
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:
@@ -169,7 +169,7 @@ def expected(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | E
 
 
 def test_damaged_bytes() -> None:
-    """Reading and rewriting refuse exactly what decode refuses, in its words."""
+    """Reading and rewriting raise exactly decode's errors."""
     random = Random(41)
     accepted = 0
     for number in range(2 * ROUNDS):
@@ -198,7 +198,7 @@ def decoded_to_end(sample: Sample, data: bytes, limits: Limits) -> None:
 
 
 def outcome(call: Callable[..., Any], *args: Any, **more: Any) -> Any:
-    """The error of a call, with all that it says; None where there is none."""
+    """Return the error of a call with its attributes, or None."""
     try:
         call(*args, **more)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Selections by example: paths, rows, what a version lacks, nulls, dropped and appended elements."""
+"""Selections by example: paths, rows, missing fields, nulls, dropped and appended elements."""
 
 import pickle
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tagwire_messages.metadata_response import (
 
 @pytest.fixture(params=["native", "python"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test runs twice; without the native engine the second time."""
+    """Run each test with the default engine, and again without the native one."""
     if request.param == "python":
         monkeypatch.setattr(Selection, "_plan", lambda self, version: None)
     yield
@@ -159,7 +159,7 @@ def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:
 
 
 def test_tagged_fields_come_and_go() -> None:
-    """FetchResponse v16 has its nodes in a tagged array: absent where it is empty."""
+    """FetchResponse v16 has a tagged array of nodes, which is absent if empty."""
     nodes = select(messages.FetchResponse, "node_endpoints[].host", "node_endpoints[].port")
     empty = messages.FetchResponse().encode(16)
     full = messages.FetchResponse(node_endpoints=[NodeEndpoint(node_id=1, host="b1", port=1)]).encode(16)
@@ -178,7 +178,7 @@ def test_tagged_fields_come_and_go() -> None:
 
 
 def test_a_default_that_was_written_out_stays_as_it_is() -> None:
-    """`decode` and `encode` would leave it out: the bytes of others are not ours to mend."""
+    """`decode` and `encode` would omit it, but a rewrite must not change unrelated bytes."""
     plain = messages.FetchRequest().encode(15)
     assert plain[-1] == 0  # no tagged fields
     explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # cluster_id, written as null
@@ -189,7 +189,7 @@ def test_a_default_that_was_written_out_stays_as_it_is() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # what the version lacks reads as its default, and refuses another value, unless it is ignorable
+    # a field missing from the version reads as its default, and rejects other values unless it is ignorable
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),

@@ -1,4 +1,4 @@
-"""`tagwire.testing`: what its users' tests stand on, so seen to fail as well as to pass."""
+"""`tagwire.testing`, whose assertions are seen to fail as well as to pass."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""Bad UTF-8 as Java reads it. What Java makes of these bytes is known from the decoder's documented behaviour:
-each maximal malformed sequence is one U+FFFD, and a surrogate in three bytes is one."""
+"""Invalid UTF-8 decoded as in Java, whose documented behavior is one U+FFFD for each maximal malformed sequence and
+one for a three-byte surrogate."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The pieces of straight-line serializers: each refuses what would go wrong in silence."""
+"""The building blocks of generated serializers: each rejects input that would otherwise be encoded wrongly."""
 
 from typing import Any
 from uuid import UUID

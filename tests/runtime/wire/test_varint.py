@@ -1,4 +1,4 @@
-"""Varints: shortest forms, zig-zag, and the edges."""
+"""Varints: shortest forms, zig-zag, and extreme values."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a mock peer received: assertions, seen to fail as well as to pass, and what they say."""
+"""Assertions on what a mock peer received: seen to pass and to fail, and their messages."""
 
 import threading
 
@@ -22,7 +22,7 @@ def send(connection: PeerConnection, message: Message, version: int) -> None:
 
 @pytest.fixture
 def peer() -> MockPeer:
-    """It has received, on two connections: two MetadataRequests, a HeartbeatRequest, and one more of these."""
+    """Return a peer that received, on two connections, two MetadataRequests, a HeartbeatRequest, and another one."""
     peer = MockPeer()
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())

@@ -1,4 +1,4 @@
-"""A mock peer of a protocol that is not Kafka's: headers, and the answer to versions that it lacks, of its own."""
+"""A mock peer of a protocol other than Kafka, with its own headers and its own response to unsupported versions."""
 
 from pathlib import Path
 from types import ModuleType
@@ -49,7 +49,7 @@ def ask(asking: Any, version: int) -> bytes:
 
 
 def test_headers_take_what_they_have_in_common(asking: Any) -> None:
-    """The answer's header is the request's trace and, for it says nothing of hops, their default."""
+    """The response header copies the request's trace; hops is not in both headers, so it has its default."""
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest).reply(
         [asking.AskResponse(reply="so"), Reply(asking.AskResponse(), header={"trace": "t2", "hops": 3})]

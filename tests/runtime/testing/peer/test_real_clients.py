@@ -1,8 +1,8 @@
 """Real clients against the mock peers of examples/: each bootstraps, produces one record, and consumes it.
 
-The Python clients are tested where they are installed (`pip install confluent-kafka kafka-python aiokafka`), Kafka's
-own where Java and Maven bring them (`kafka_jars`). Each runs in a process of its own that is ended after a while, and
-prints the offset of what it produced, then offset, key and value of what it consumed.
+The Python clients are tested if installed (`pip install confluent-kafka kafka-python aiokafka`), and Kafka's own if
+Java and Maven can provide it (`kafka_jars`). Each runs in its own process with a timeout, and prints the offset of the
+produced record, then offset, key and value of the consumed one.
 """
 
 import importlib.util
@@ -44,7 +44,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[MockPeer]:
 
 
 def check(peer: MockPeer) -> None:
-    """Hold what the peer has seen against what every client asks."""
+    """Check that the peer received the requests that every client makes."""
     peer.assert_order(kafka.ApiVersionsRequest, kafka.MetadataRequest, kafka.ProduceRequest, kafka.FetchRequest)
 
 

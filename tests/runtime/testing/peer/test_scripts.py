@@ -1,7 +1,7 @@
-"""Mock peers without sockets: which answers a script gives, to which requests, and in which bytes.
+"""Mock peers without sockets: which requests a script answers, and the bytes of its responses.
 
-Expected bytes are written out from Kafka's specs: a frame is its size, then the header (a correlation id, in
-flexible versions also a byte for no tagged fields), then the body.
+Expected bytes follow Kafka's specs: a frame is its size, the header (a correlation id and, in flexible versions, a byte
+for no tagged fields), and the body.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def sent(actions: Iterable[Action]) -> bytes:
 
 
 def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    """The response to a request."""
+    """Return the response to a request."""
     data = sent(connection.receive_data(framed(message, version)))
     assert int.from_bytes(data[:4], "big") == len(data) - 4
     assert message.API_KEY is not None
@@ -41,7 +41,7 @@ def peer() -> MockPeer:
     return MockPeer(kafka.registry)
 
 
-# ---------------------------------------------------------------- answers
+# ---------------------------------------------------------------- responses
 
 
 def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> None:
@@ -139,7 +139,7 @@ def test_what_has_rules_is_announced(peer: MockPeer) -> None:
 
 
 def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
-    """As Kafka's brokers do unless they are told otherwise."""
+    """Like Kafka's brokers by default."""
     unstable = next(
         cls
         for cls in map(kafka.registry.__getitem__, kafka.registry.names())
@@ -201,7 +201,7 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
     )
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- script errors
 
 
 def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
@@ -302,7 +302,7 @@ def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any],
 
 
 def test_headers_are_bounded_too() -> None:
-    """In a version that the peer has, and in one that it lacks."""
+    """In a version that the peer supports, and in one that it does not."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
     for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):

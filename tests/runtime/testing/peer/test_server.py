@@ -1,4 +1,4 @@
-"""Mock peers on sockets: what needs one. All else is tested without, in test_scripts."""
+"""Mock peers on sockets; test_scripts.py covers everything that works without one."""
 
 import asyncio
 import socket
@@ -137,7 +137,7 @@ def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     with peer.running() as address:
         for _ in range(5):
             with connected(address) as client:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # close with a reset
                 client.sendall(ASKED * 50)
         with connected(address) as client:
             client.sendall(ASKED)
