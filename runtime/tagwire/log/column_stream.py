@@ -147,7 +147,10 @@ class LogColumns:
             self.gathered = payload.with_sources(records, wanted.formats)
         self.skipped: list[Damage] = []
         """What the last pass left out with errors="skip": byte ranges with reasons."""
-        self._segments = self._found()
+        self._partition = self._listed()
+        self._start = wanted.start_offset
+        if self._partition is not None and wanted.from_log_start and self._partition.log_start_offset is not None:
+            self._start = max(self._partition.log_start_offset, self._start or 0)
 
     @property
     def schema(self) -> ArrowSchema:
@@ -170,31 +173,46 @@ class LogColumns:
 
     def _arrays(self, way: "Pass") -> Iterator[Any]:
         self.skipped = way.skipped
+        arrays = self._arrays_of_all(way)
         if self.payload is None:
-            return way.arrays(self.files())
-        return (self.payload.beside(array, self.root, native=way.is_native) for array in way.arrays(self.files()))
+            return arrays
+        return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
+
+    def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
+        """The arrays of all segments; if one is gone because a broker has removed it, the folder is listed again."""
+        partition, start = self._partition, self._start
+        while True:
+            try:
+                yield from way.arrays(self._segments(partition, start))
+                return
+            except LogPathError:
+                partition = None if partition is None else partition.listed_again()
+                if partition is None:
+                    raise
+                if way.rows.last_offset >= 0:
+                    start = max(way.rows.last_offset + 1, start or 0)
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
 
     # ------------------------------------------------------------ files
 
-    def _found(self) -> list[tuple[Segment, int | None, bool]]:
-        """The segments, each with the offset to begin at, and whether it is the last. Raises LogPathError."""
-        start = self.wanted.start_offset
+    def _listed(self) -> Partition | None:
+        """The partition, or None if the path is a segment. Raises LogPathError."""
         if not self.path.is_dir():
-            return [(Segment(self.path), start, True)]
+            Segment(self.path)
+            return None
         if not is_partition(self.path.absolute()):
             raise LogPathError(f"{self.path}: found no segment; name a segment, or the folder of a partition")
-        partition = Partition(self.path)
-        if self.wanted.from_log_start and partition.log_start_offset is not None:
-            start = max(partition.log_start_offset, start or 0)
-        found = [(segment, start if is_first else None) for segment, is_first in partition.segments_from(start)]
-        return [(segment, first, number == len(found)) for number, (segment, first) in enumerate(found, 1)]
+        return Partition(self.path)
 
-    def files(self) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Each segment, the offset to begin at, and whether it is the last."""
-        return iter(self._segments)
+    def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
+        """Each segment, the offset to begin at, and whether it is the last. Raises LogPathError."""
+        if partition is None:
+            yield Segment(self.path), start, True
+            return
+        for segment, is_first in partition.segments_from(start):
+            yield segment, start if is_first else None, segment is partition.segments[-1]
 
 
 class Pass:

@@ -22,7 +22,7 @@ from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_propert
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file
-from tagwire.log.partition import Partition, with_next
+from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.rules import Problem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
@@ -66,11 +66,18 @@ def salvage(
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of its name in `output`.
 
-    The folder appears only when it is complete. `tell` is called with the number of bytes read since the last call.
-    Raises LogPathError if the folder exists or can't be written.
+    The folder appears only when it is complete. If a running broker has removed segments meanwhile, the partition is
+    read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder
+    exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
-        return list(_Salvage(folder, format, limits, tell).partition(partition))
+
+        def salvaged(found: Partition) -> list[SalvageReport]:
+            for path in folder.iterdir():  # of an earlier attempt
+                path.unlink()
+            return list(_Salvage(folder, format, limits, tell).partition(found))
+
+        return read_steadily(partition, salvaged, lambda reports: any(report.problems for report in reports))
 
 
 class _EpochRun(NamedTuple):

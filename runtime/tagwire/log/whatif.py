@@ -145,6 +145,12 @@ class WhatIf:
             if tell:
                 tell(piece.source_bytes)
 
+    def merge(self, other: "WhatIf") -> None:
+        """Add the measures and losses of other logs."""
+        for kind, measure in other.measures.items():
+            self.measures.setdefault(kind, Measure()).add(measure)
+        self.losses.merge(other.losses)
+
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
         """Measure a batch; `begun` is the processor time when reading it began."""
         batch = piece.batch

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from native_engine import native
 
 from tagwire import log
@@ -16,11 +17,11 @@ from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import Conversion, convert_partition
 from tagwire.log.file_bytes import open_file
-from tagwire.log.partition import read_steadily
+from tagwire.log.salvage import salvage
 from tagwire.log.scan import Scan
-from tagwire.log.stat import stat
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
+from tagwire_cli.app import app
 
 _CUT = """
 import os, sys
@@ -109,13 +110,28 @@ def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> 
         list(log.read(segment))
 
 
+def _columns(found: log.Partition, _: Path) -> bool:
+    stream = log.columns(found.path, ["offset"])
+    stream._partition = found  # as listed before the change
+    return sum(map(len, stream)) in (2, 3)
+
+
+def _command(found: log.Partition, *words: str) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "find_partitions", lambda path: [found])
+        return CliRunner().invoke(app, [*words, str(found.path)]).exit_code == 0
+
+
 STEADY: dict[str, Callable[[log.Partition, Path], object]] = {
     "verify": lambda found, _: [each for report in verify_partition(found) for each in report.problems] == [],
     "read": lambda found, _: [record.offset for batch in found.batches() for record in batch]
     in ([1, 11, 21], [11, 21]),
     "convert": lambda found, out: convert_partition(found, out, Conversion("v3")),
     "compact": lambda found, out: compact_partition(found, out, Compaction(now=0, include_active=True)),
-    "stat": lambda found, _: read_steadily(found, lambda now: [stat(segment) for segment in now.segments]),
+    "salvage": lambda found, out: [each for report in salvage(found, out) for each in report.problems] == [],
+    "columns": _columns,
+    "stat": lambda found, _: _command(found, "log", "stat"),
+    "whatif": lambda found, _: _command(found, "whatif", "--to", "v3"),
 }
 
 

@@ -52,16 +52,24 @@ def command(
       tagwire whatif --to v3 --codec zstd --batch-bytes 65536 alpha-0
       tagwire whatif --to kip82-int --against v1 --html report.html logs
     """
+    from tagwire.log import Segment
     from tagwire.log.convert import Conversion
+    from tagwire.log.partition import read_steadily
     from tagwire.log.rebatching import BatchSize
     from tagwire.log.whatif import WhatIf
 
-    found = WhatIf(Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits)), against)
-    partitions = list(partitions_of(paths))
+    conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
+    found, partitions = WhatIf(conversion, against), list(partitions_of(paths))
     with byte_progress("whatif", partitions) as tell:
+
+        def measured(part: "Partition | Segment") -> WhatIf:
+            result = WhatIf(conversion, against)
+            for segment in segments_of(part):
+                result.add(segment, _topic(part), tell)
+            return result
+
         for each in partitions:
-            for segment in segments_of(each):
-                found.add(segment, _topic(each), tell)
+            found.merge(measured(each) if isinstance(each, Segment) else read_steadily(each, measured))
     tell_whatif(found, html, top, as_json=as_json)
 
 
