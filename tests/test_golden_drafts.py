@@ -6,6 +6,9 @@ zig-zag, a length n is the byte 2n; unsigned, it is n. Strings have int16
 lengths, arrays and bytes int32 ones: the draft knows no compact forms.
 """
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +16,14 @@ from build_package import build_package
 
 import tagwire
 from tagwire.message.engines import python_serializer
-from tagwire_drafts import kip482, kip482_unsigned
+from tagwire_drafts import kip482, kip482_rpcs, kip482_unsigned
+from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import load
+from tagwire_messages import registry
+
+ROOT = Path(__file__).parents[1]
 
 Json = dict[str, Any]
 
@@ -188,3 +197,30 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     answer = kip482.registry.encode_response(response, 9, correlation_id=7)
     assert answer == bytes.fromhex("00000007") + response.encode(9)
     assert kip482.registry.decode_response(answer, 9000, 9).message == response
+
+
+def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
+    """The motivation of the draft: most clients don't ask for them, and get four bytes for each topic."""
+    spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
+    for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
+        *struct["fields"], operations = struct["fields"]
+        struct["optionalFields"] = [{k: v for k, v in operations.items() if k != "versions"} | {"tag": 0}]
+    (tmp_path / "MetadataResponse.json").write_text(json.dumps(spec))
+    loaded = load(tmp_path / "MetadataResponse.json")
+    assert isinstance(loaded, MessageSpec)
+    before, after = kip482_rpcs.registry["MetadataResponse"], message_class(loaded, SpecOptions())
+    sizes = []
+    for line in gzip.decompress((ROOT / "tests/data/captures/captures.jsonl.gz").read_bytes()).splitlines():
+        frame = json.loads(line)
+        if (frame["api_key"], frame["dir"]) != (3, "resp") or frame["api_version"] < 8:
+            continue
+        message = registry.decode_response(bytes.fromhex(frame["hex"]), 3, frame["api_version"]).message
+        known: Json = message.to_json(frame["api_version"])
+        known |= {"clusterAuthorizedOperations": message.cluster_authorized_operations}
+        known.pop("errorCode", None)
+        for topic in known["topics"]:
+            topic |= {"name": topic["name"] or ""}
+            topic.pop("topicId", None)
+        sizes.append((len(before.from_json(known, 9).encode(9)), len(after.from_json(known, 9).encode(9))))
+    assert (len(sizes), sum(was - now > 0 for was, now in sizes)) == (139, 128)
+    assert [sum(size) for size in zip(*sizes, strict=True)] == [146415, 142158]
