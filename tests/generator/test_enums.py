@@ -318,6 +318,10 @@ def test_what_specs_may_not_say() -> None:
     assert rule == "TW509" and 'write "default" with one of BATCH, STREAM, PROBE' in text
     assert problems({"type": "uint16", "enum": "TaskKind", "default": "6"}) == []
     assert problems({"type": "[]uint16", "enum": "TaskKind"}) == []
+    tagged = {"type": "uint16", "enum": "TaskKind", "versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+"}
+    [(rule, text)] = problems(tagged | {"tag": 0})
+    assert rule == "TW511" and '"default": "null"' in text
+    assert problems(tagged | {"tag": 0, "default": "null"}) == []
 
 
 def test_a_register_that_is_not_valid_is_told_once() -> None:

@@ -64,7 +64,7 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
     """How the null of a type of fixed width stands on the wire."""
-    if spec.type.can_be_marked_null and spec.tagged_versions & spec.nullable_versions and spec.default is not None:
+    if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
         remedy = 'null is written as the absence of the field, so write "default": "null"'
         yield Violation("TW511", "nullableVersions", f"{text}; {remedy}", ("default", "type"))

@@ -112,6 +112,11 @@ class FieldSpec:
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
+    def must_be_null_by_default(self) -> bool:
+        """Whether null is written as the absence of the field (TW511)."""
+        return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
+
+    @property
     def struct(self) -> str | None:
         """The name of the struct that the field holds, one or many; None for primitives."""
         return self.type.struct
@@ -122,7 +127,8 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
-        yield from enum_violations(self.name, self.type, self.enum, self.default)
+        default = None if self.must_be_null_by_default else self.default
+        yield from enum_violations(self.name, self.type, self.enum, default)
         yield from field_violations(self)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
