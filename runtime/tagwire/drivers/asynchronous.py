@@ -102,7 +102,8 @@ class AsyncPeer(asyncio.Protocol):
 
     async def _exchange(self, data: bytes) -> Answer:
         loop, key = asyncio.get_running_loop(), id(self.connection.sent)
-        future = self._waiting[key] = loop.create_future()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._waiting[key] = future
         timer = loop.call_later(self._timeout, self._fail, f"no answer came within {self._timeout:g} s")
         try:
             self._transport.write(data)

@@ -33,6 +33,10 @@ __all__ = ["CaptureFile"]
 
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16
+"""Bytes of small frames that are written together, with one call."""
+_GATHERING: Final = 0.02
+"""Seconds to wait for more small frames: waking the writing thread for each would slow down those that pass."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
@@ -98,7 +102,7 @@ class CaptureFile:
                 raise self._error
             self._waiting.append(frame)
             self._size += len(frame.data)
-            if len(self._waiting) == 1:
+            if len(self._waiting) == 1 or self._size >= _AT_ONCE:
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -125,8 +129,8 @@ class CaptureFile:
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
         with suppress(OSError), process.stdin:  # it has ended, and says why
-            while (frame := self._next()) is not None:
-                self._write(frame)
+            while frames := self._next():
+                self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
         process.stderr.close()
         if process.wait() or not self._is_closing:
@@ -134,21 +138,30 @@ class CaptureFile:
                 self._error = OSError(f"{self.path}: {why or f'its writer ended with {process.returncode}'}")
                 self._changed.notify_all()
 
-    def _next(self) -> RecordedFrame | None:
-        """The next frame; None at the end."""
+    def _next(self) -> list[RecordedFrame]:
+        """Return the frames that wait, or some if they are large; none at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
-            return self._waiting.popleft() if self._waiting else None
+            self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
+            frames, size = [], 0
+            while self._waiting and size < _AT_ONCE:
+                frames.append(self._waiting.popleft())
+                size += len(frames[-1].data)
+            return frames
 
-    def _write(self, frame: RecordedFrame) -> None:
-        written = self._redacted(frame)
-        if written is not None:
-            start = line_start(written, self._run, self._label)
-            self._put(len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start)
-            self._put(written.data)
-            self.counts[frame.is_request] += not frame.is_close
+    def _write(self, frames: list[RecordedFrame]) -> None:
+        parts: list[bytes] = []
+        for frame in frames:
+            written = self._redacted(frame)
+            if written is not None:
+                start = line_start(written, self._run, self._label)
+                parts += (len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start, written.data)
+                self.counts[frame.is_request] += not frame.is_close
+        size = sum(len(frame.data) for frame in frames)
+        for part in parts if size >= _AT_ONCE else [b"".join(parts)]:
+            self._put(part)
         with self._changed:
-            self._size -= len(frame.data)
+            self._size -= size
             self._changed.notify_all()
 
     def _put(self, data: bytes) -> None:

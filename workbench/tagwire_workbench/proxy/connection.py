@@ -46,6 +46,8 @@ class ProxyConnection:
         self._proxy = proxy
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
+        self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
+        """By API key and version: the last header after its correlation ID, where it ended, and the client ID in it."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
@@ -69,7 +71,6 @@ class ProxyConnection:
 
     def _request(self, frame: bytes, offset: int) -> bytes:
         """Note and record a request."""
-        proxy = self._proxy
         if len(frame) < HEAD // 2:
             self._note("from the client", f"byte {offset}: {len(frame)} bytes are not a request")
             return frame
@@ -77,15 +78,25 @@ class ProxyConnection:
         correlation_id = None
         if self._pairing.has_ids and len(frame) >= HEAD:
             correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
-        try:
-            header, _ = proxy.registry.decode_header(frame)
-            client_id = getattr(header, "client_id", None)
-        except TagwireError:  # of an API that the package lacks, or no header: it is recorded as it is
-            client_id = None
-        request = PassedRequest(api_key, version, correlation_id, client_id if isinstance(client_id, str) else None)
+        request = PassedRequest(api_key, version, correlation_id, self._client_id(frame))
         self._pairing.ask(None, frame, request)
         self._record(request, frame, is_request=True)
         return frame
+
+    def _client_id(self, frame: bytes) -> str | None:
+        """Return the client ID of a request. Headers of one API mostly differ in their correlation IDs only."""
+        start, end, known = self._headers.get(frame[:4], (b"", 0, None))
+        if end and frame[HEAD:end] == start:
+            return known
+        try:
+            header, end = self._proxy.registry.decode_header(frame)
+        except TagwireError:  # of an API that the package does not have, or not a header: it is recorded all the same
+            return None
+        found = getattr(header, "client_id", None)
+        client_id = found if isinstance(found, str) else None
+        if self._pairing.has_ids:
+            self._headers[frame[:4]] = frame[HEAD:end], end, client_id
+        return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
         """Find the request of a response. The response is held if addresses in it change."""

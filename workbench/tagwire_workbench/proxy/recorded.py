@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordedFrame", "line_start"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RecordedFrame:
     """A frame as its sender sent it: a response has the addresses of the servers themselves."""
 
@@ -37,18 +38,36 @@ class RecordedFrame:
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
     """Return the line of a frame in a capture file, up to the hex digits of its bytes."""
+    if frame.is_close:
+        row = {"run": run, "conn": frame.connection, "dir": "close", "server": str(frame.server)}
+        start, end = json.dumps(row)[:-1], ""
+    else:
+        start, end = _constant_parts(
+            run, frame.connection, label, frame.client_id, frame.is_request, frame.api_key, frame.version, frame.server
+        )
+        start += "null" if frame.correlation_id is None else str(frame.correlation_id)
+    return f'{start}{end}, "timestamp": {round(frame.time * 1000)}, "hex": "'.encode()
+
+
+@lru_cache(1024)
+def _constant_parts(
+    run: str,
+    connection: int,
+    label: str | None,
+    client_id: str | None,
+    is_request: bool,
+    api_key: int,
+    version: int,
+    server: Address,
+) -> tuple[str, str]:
+    """Return what the lines of a connection have before and after the correlation ID."""
     row = {
         "run": run,
-        "conn": frame.connection,
-        "client_label": label or frame.client_id or "?",
-        "client_id": frame.client_id,
-        "dir": "close" if frame.is_close else "req" if frame.is_request else "resp",
-        "api_key": frame.api_key,
-        "api_version": frame.version,
-        "correlation_id": frame.correlation_id,
-        "server": str(frame.server),
-        "timestamp": round(frame.time * 1000),
+        "conn": connection,
+        "client_label": label or client_id or "?",
+        "client_id": client_id,
+        "dir": "req" if is_request else "resp",
+        "api_key": api_key,
+        "api_version": version,
     }
-    if frame.is_close:
-        row = {name: row[name] for name in ("run", "conn", "dir", "server", "timestamp")}
-    return json.dumps(row)[:-1].encode() + b', "hex": "'
+    return f'{json.dumps(row)[:-1]}, "correlation_id": ', f', "server": {json.dumps(str(server))}'
