@@ -1,4 +1,4 @@
-"""The commands as real processes: pipes, bytes on standard output, terminals, NO_COLOR, exit codes."""
+"""The commands as real processes: pipes, binary output, terminals, NO_COLOR, exit codes."""
 
 import json
 import os
@@ -136,7 +136,7 @@ def test_tables_with_what_has_no_code(tmp_path: Path, encoding: str) -> None:
         assert f"/é{kept}\\udcff-0/" in text
 
 
-# ---------------------------------------------------------------- a project with messages of its own
+# ---------------------------------------------------------------- a project with its own messages
 
 SETTINGS = """\
 [[tool.tagwire.sets]]
@@ -179,11 +179,11 @@ def test_settings_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
     assert result.returncode == 2 and b"did you mean 'sets'?" in result.stderr
 
 
-# ---------------------------------------------------------------- what an installation without extras says
+# ---------------------------------------------------------------- missing extras
 
 
 def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command in an interpreter that can't import `module`."""
+    """Run the command in an interpreter that can't import `module`."""
     script = f"import sys; sys.modules[{module!r}] = None; from tagwire_cli.__main__ import main; main()"
     command = [sys.executable, "-c", script, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, input="")

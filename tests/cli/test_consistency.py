@@ -1,4 +1,4 @@
-"""What every command does in the same way."""
+"""Conventions that every command follows."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What commands print as JSON, held against our own schemas; SARIF and annotations are in test_reports.py."""
+"""JSON output of commands matches tagwire's schemas; SARIF and annotations are in test_reports.py."""
 
 import json
 import tarfile
@@ -174,7 +174,7 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """`JSON` where an option asks for JSON: --json, --jsonl of what prints it, or json among the values of --format."""
+    """Return `JSON` if an option selects JSON: --json, --jsonl for output, or json as a value of --format."""
     found: set[str] = set()
     for param in command.params:
         is_choice = isinstance(param.type, click.Choice) and "json" in param.type.choices
@@ -224,7 +224,7 @@ def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_name_every_key(name: str) -> None:
-    """A key that a command adds fails here until its schema has it."""
+    """A key that a command adds fails here until the schema includes it."""
     objects = list(objects_of(validator(name).schema))
     assert objects and all(each["additionalProperties"] is False for each in objects)
 

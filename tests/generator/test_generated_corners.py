@@ -1,8 +1,7 @@
-"""Every type in every role, generated and run against the independent encoder.
+"""Every type in every role, generated and compared with the independent encoder.
 
-Kafka's specs reach many corners, not all: no array of booleans, no tagged
-uuid, no nullable array of bytes. A template that fails there would fail first
-at a user's.
+Kafka's specs miss some combinations, such as arrays of booleans, tagged uuids, and nullable arrays of bytes. Otherwise
+a user would be the first to find a template that fails for them.
 """
 
 from pathlib import Path
@@ -19,7 +18,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import python_serializer
 from tagwire.wire.types import KAFKA_TYPES, WIRE_TYPES
 
-pytestmark = pytest.mark.slow  # black formats some 30,000 lines
+pytestmark = pytest.mark.slow  # black formats about 30,000 lines
 
 DEFAULTS = {
     "string": 'a "quoted"\\ text\n',
@@ -35,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """A message with a field of this type in each role that the spec language allows."""
+    """Return a message with a field of this type in each role that the spec language allows."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
@@ -53,7 +52,7 @@ def spec_of(kind: str) -> dict[str, Any]:
     if kind not in NOT_TAGGED:
         fields.append({"name": "Tagged", "type": kind, "versions": "2+", "taggedVersions": "2+", "tag": 0})
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
-        # Untagged in version 2, tagged from 3 on: no real message does this.
+        # Untagged in version 2 and tagged from 3 on, which no real message does.
         fields.append({"name": "Moved", "type": kind, "versions": "1+", "taggedVersions": "3+", "tag": 2})
     dialect = {} if kind in KAFKA_TYPES else {"dialect": "tagwire"}
     return (
@@ -64,7 +63,7 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same fields again in a struct, alone, nullable, in an array and tagged."""
+    """Return the same fields in a struct, which is used alone, nullable, in an array, and tagged."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

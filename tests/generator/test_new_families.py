@@ -1,7 +1,7 @@
-"""Types of families that the product does not know go through every use, or are refused by name.
+"""New type families work for every use, or are rejected by name.
 
-The rows are those that architecture.md tells to write: a class and a line, and nothing else. One has a fixed width, one
-has a length before it. Bytes are written out by hand.
+As described in architecture.md, adding a type takes a class and a line. One of the types here has a fixed width, and
+the other has a length prefix. Bytes are computed by hand.
 """
 
 import json
@@ -35,7 +35,7 @@ from tagwire_generator.views.message_view import message_view
 
 
 class FixedType(WireType):
-    """bytes of a fixed width; hexadecimal in JSON and specs."""
+    """Fixed-width bytes, shown as hexadecimal in JSON and specs."""
 
     __slots__ = ()
     family = "fixed"
@@ -72,7 +72,7 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """int of any size, as decimal digits with a length before them. No Arrow column, no default in specs."""
+    """An int of any size as decimal digits with a length prefix. No Arrow column, no default in specs."""
 
     __slots__ = ()
     family = "digits"
@@ -108,7 +108,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """The roles that a type can have; version 1 is flexible."""
+    """Return the possible roles of a type; version 1 is flexible."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},
@@ -137,11 +137,11 @@ A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
     # plain, number, gone, count 2 and elements, given
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
-    # as before without gone, a compact count; then two tagged fields with tag and size
+    # without gone, with a compact count; then two tagged fields with tag and size
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # each value as digits behind an int32; null is -1
+    # each value as digits after an int32 length; null is -1
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
-    # each behind its length and one, and null is 0
+    # each after its length plus one; null is 0
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
 }
 VALUES: dict[tuple[str, int], dict[str, Any]] = {
@@ -204,7 +204,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
 
 
 def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
-    """The native reader of JSON has a plan for all fields of a class, also for those that the version lacks."""
+    """The native JSON reader plans all fields of a class, including those that the version does not have."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
     given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
     fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]
@@ -326,7 +326,7 @@ def test_views_of_templates(kind: str) -> None:
 
 
 def test_wireshark() -> None:
-    """Values of a type that Wireshark does not know are shown as their bytes."""
+    """Values of a type that Wireshark does not know are shown as bytes."""
     templates = folder("templates") / "targets" / "wireshark"
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), trim_blocks=True, lstrip_blocks=True)
     page = environment.get_template("message.lua.jinja")

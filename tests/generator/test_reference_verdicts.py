@@ -1,4 +1,4 @@
-"""The same verdict as Kafka's own message generator, but for the differences that the docs list."""
+"""Verdicts equal those of Kafka's message generator, except for the differences listed in the docs."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Registers: read with places, refused by rule, rendered as constants with names both ways."""
+"""Registers: read with positions, checked by rules, rendered as constants with lookups in both directions."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> d
 
 
 def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
-    """Rules and lines; an entry stands on a line of its own."""
+    """Return rules and lines; each entry is on its own line."""
     text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
     return [(problem.rule, problem.line) for problem in read_spec(text).problems]
 
@@ -105,7 +105,7 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
     path.write_text(json.dumps(register(entry(description='Says """ \\ and\nmore.'), suffix="_ID")))
     [spec_set] = load_settings(root).sets
     assert load_settings(root).set_of(path) == spec_set
-    for _ in range(2):  # rendered, then from the cache
+    for _ in range(2):  # first rendered, then cached
         package = generate(spec_set, jobs=1)
         assert not package.has_errors
         made: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
     assert [problem.rule for problem in generate(spec_set, jobs=1).problems] == ["TW013"]
 
 
-# ---------------------------------------------------------------- ours
+# ---------------------------------------------------------------- tagwire's registers
 
 
 def test_header_keys_have_the_proposal_s_own_spelling() -> None:
@@ -140,7 +140,7 @@ def test_the_ranges_of_the_proposal_have_no_gap() -> None:
     "path", ["Task.sttae", "Nope.state", "Task.note", "*.sttae", "*.rows.state", "Task.mood", "Task.state", "*.state"]
 )
 def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
-    """Wherever the register is: `validate` and `generate` agree, and name the line."""
+    """`validate` and `generate` agree, and name the line, wherever the register is."""
     fields = [
         {"name": "State", "type": "int8", "versions": "0+"},
         {"name": "Note", "type": "string", "versions": "0+"},
@@ -169,7 +169,7 @@ def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
 
 
 def test_an_entry_names_its_constant() -> None:
-    """Letters outside of ASCII become underscores, and `µg` would be `_G`."""
+    """Letters outside of ASCII become underscores, so `µg` would become `_G`."""
     spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
     result = read_spec(json.dumps(spec)).register
     assert result is not None

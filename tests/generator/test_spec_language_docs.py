@@ -1,4 +1,4 @@
-"""The reference of the spec language says what the code does."""
+"""The reference of the spec language matches the code."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The types of the tagwire dialect in a protocol of one's own, through every use.
+"""Types of the tagwire dialect in a custom protocol, in every use.
 
-Bytes are written out by hand, field by field; nothing of tagwire made them.
+The bytes are computed by hand, field by field, without tagwire.
 """
 
 import importlib
@@ -130,15 +130,15 @@ GRIDS: dict[str, Any] = {
 }
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
-# By message and version: the JSON form in Python's own values, and the bytes.
+# By message and version: the JSON form as Python values, and the bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
     # a byte, eight bytes, -1.5 (sign 1, exponent 127, fraction .1), then int32 counts: 255 and 0, 2^63, 0.5
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # four bytes; two times two behind a count; 2023-11-14T22:13:20.5Z; -1.5 s; 12.34 = 0x04d2 behind a length of 2;
-    # -1 unit in four bytes; one number behind a count
+    # four bytes; two elements of two bytes after a count; 2023-11-14T22:13:20.5Z; -1.5 s; 12.34 = 0x04d2 after a length
+    # of 2; -1 unit in four bytes; one number after a count
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
@@ -151,19 +151,19 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"stamps": (), "tagged_digest": b"\xaa\xbb\xcc\xdd"},
         "01020304  02 6162  ffffffffffffffff  0000000000000001  02 00  00000001  01  01  00 04 aabbccdd",
     ),
-    # each behind its marker, 01 for a value and ff for null; `later` is not nullable yet
+    # each after its marker, 01 for a value and ff for null; `later` is not nullable yet
     ("NullsMessage", 0): (
         {"tiny": -2, "big": None, "huge": 1, "flag": True, "ratio": 1.0, "id": None, "four": b"abcd"}
         | {"later": 3, "stamp": 1},
         "01 fe  ff  01 0000000000000001  01 01  01 3f800000  ff  01 61626364  0003  01 0000000000000001",
     ),
-    # as before, and a tagged number without a marker: it is there, so it is no null
+    # as before, and a tagged number without a marker, which is not null because it is present
     ("NullsMessage", 1): (
         {"tiny": None, "big": 7, "huge": None, "flag": None, "ratio": None, "four": None, "id": UUID(int=1)}
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # two arrays, of two numbers and of none; an array of one text; an array of two structs; an array of an array of one
+    # arrays of arrays: of two numbers and of none; of one string; of two structs; of an array of one bool
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
@@ -198,14 +198,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
-    """The class, the message and its bytes."""
+    """Return the class, the message and its bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
     return cls, cls(**made(package, values)), bytes.fromhex(text)
 
 
 def made(package: ModuleType, values: Any) -> Any:
-    """The values with points in the place of dicts."""
+    """Return the values with dicts replaced by points."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 
     def one(value: Any) -> Any:
@@ -302,7 +302,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
     assert format_spec(text, file="X.json", options=SpecOptions()) == text
 
 
-@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # floats are Kafka's
+@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # floats also exist in Kafka
 def test_plain_kafka_specs_have_none_of_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
     result = read_spec(json.dumps(plain), file="X.json", options=SpecOptions())
@@ -360,7 +360,7 @@ NAN = float("nan")
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
 def test_a_float_equals_its_default_by_its_bits(package: Any, value: float, engine: str) -> None:
-    """So objects compare; a version without the field, omission of tagged fields and columns go by the same."""
+    """Comparing objects, versions without the field, omission of tagged fields, and columns all compare the bits."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}
     if engine == "python":
@@ -389,7 +389,7 @@ def test_defaults_out_of_range(tmp_path: Path, type: str, default: str) -> None:
     assert problem.rule in ("TW503", "TW504") and type in problem.message
 
 
-# ---------------------------------------------------------------- bytes of one size, semantics, decimals
+# ---------------------------------------------------------------- fixed-size bytes, semantics, decimals
 
 
 def test_arrow_types_of_values(package: ModuleType) -> None:
@@ -464,7 +464,7 @@ def test_specs_that_are_refused(field: dict[str, Any], rule: str, said: str) -> 
     assert problem.rule == rule and said in problem.message and problem.line == 1
 
 
-# ---------------------------------------------------------------- numbers that may be null
+# ---------------------------------------------------------------- nullable numbers
 
 
 def test_an_absent_tagged_number_is_null(package: ModuleType) -> None:

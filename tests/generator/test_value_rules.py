@@ -1,8 +1,8 @@
-"""Unions, required fields and unique keys through every use, on a small protocol with bytes worked out by hand.
+"""Unions, required fields and unique keys in every use, in a small protocol with bytes computed by hand.
 
-The bytes follow from docs/spec-language.md alone: an int32 in four bytes; a string of version 0 after an int16 length;
-from version 1 on lengths and counts as unsigned varints of n + 1, and a section of tagged fields at the end of each
-struct: how many there are, then tag, size and data of each.
+The bytes follow from docs/spec-language.md: an int32 in four bytes; a string of version 0 after an int16 length; from
+version 1 on, lengths and counts as unsigned varints of n + 1, and a section of tagged fields at the end of each struct:
+their number, then tag, size and data of each.
 """
 
 import copy
@@ -51,11 +51,11 @@ SENDER = {0: "", 1: "", 2: "026e 00"}  # "n"
 GOLDEN = {
     (0, ""): "",
     (1, "text"): "01 00 03 036869",  # one tag: 0 of 3 bytes, "hi"
-    (1, "goods"): "01 01 06 01 00000009 00",  # a struct that is there, its 9 grams, its tags
+    (1, "goods"): "01 01 06 01 00000009 00",  # a struct that is present, its 9 grams, its tags
     (2, "text"): "01 00 03 036869",
     (2, "goods"): "01 01 06 01 00000009 00",
     (2, "flowers"): "01 02 03 02 0272",  # one flower, "r"
-    (2, "unknown"): "01 09 01 ff",  # tag 9, that this spec does not know
+    (2, "unknown"): "01 09 01 ff",  # tag 9, which this spec does not define
 }
 
 
@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def faults_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """The error of bytes: the same from the class, the straight-line code and the interpreter."""
+    """Return the decoding error, after checking that class, generated code and interpreter raise the same."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:
@@ -87,7 +87,7 @@ def faults_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """The error of a value: the same from the class and the straight-line code, for bytes, sizes and JSON."""
+    """Return the encoding error, checking that class and generated code raise the same for bytes, sizes and JSON."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
@@ -171,7 +171,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # the first object is made by Python in any case
+    for _ in range(3):  # Python always creates the first object
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -204,7 +204,7 @@ def test_no_alternative_is_refused_where_the_version_has_some(package: Any) -> N
 
 def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> None:
     _, data = golden(package, 2, "text")
-    at = len(data) - 6  # the count of tags
+    at = len(data) - 6  # the tag count
     two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
     error = faults_of(package, two, 2)
     assert (error.path, error.offset) == ("goods", at + 6)
@@ -252,7 +252,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_the_constructor_wants_required_fields(package: Any) -> None:
-    for _ in range(3):  # the first object is made by Python in any case
+    for _ in range(3):  # Python always creates the first object
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"
@@ -334,7 +334,7 @@ def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> 
 
 
 def test_a_part_of_the_key_that_a_version_lacks_does_not_count(package: Any) -> None:
-    """Version 1 has no gates: two stops in a city are the same one there."""
+    """Version 1 has no gates, so two stops in one city have equal keys."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops

@@ -1,4 +1,4 @@
-"""`tagwire completion`: what shells offer, asked in the shells themselves where they are installed."""
+"""`tagwire completion`: what shells offer, tested in the shells themselves where they are installed."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def shell(name: str, code: str, cwd: Path | None = None) -> str:
 
 
 def offered(line: str) -> set[str]:
-    """What is offered for the last word of a line, by the protocol that the scripts speak with click."""
+    """Return the completions of a line's last word, by the protocol between click and the shell scripts."""
     words = line.split(" ")
     environment = {"_TAGWIRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = CliRunner().invoke(app, [], prog_name="tagwire", env=environment)

@@ -1,4 +1,4 @@
-"""`tagwire add-version`: the next version of one message, and all the ways in which it is refused."""
+"""`tagwire add-version`: the next version of one message, and every reason to reject it."""
 
 import json
 import os
@@ -324,7 +324,7 @@ def test_a_pair_that_is_not_in_step(project: Path) -> None:
 
 @pytest.mark.parametrize("by_git", [False, True])
 def test_what_a_lock_or_a_revision_remembers_is_kept(project: Path, by_git: bool) -> None:
-    """Version 3 was released, with another field, and taken back since; so was tag 5."""
+    """Version 3 and tag 5 were released and later removed."""
     released = (
         REQUEST.replace('"0-2"', '"0-3"')
         .replace("// any number\n", '// any number\n    { "name": "Old", "type": "int16", "versions": "3+" },\n')

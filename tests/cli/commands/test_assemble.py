@@ -1,4 +1,4 @@
-"""`tagwire assemble`: what `tagwire explain` prints, back to bytes."""
+"""`tagwire assemble`: the output of `tagwire explain`, back to bytes."""
 
 from pathlib import Path
 

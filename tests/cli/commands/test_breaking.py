@@ -1,4 +1,4 @@
-"""`tagwire breaking` and `tagwire lock`: where OLD comes from, formats, exit codes, exceptions."""
+"""`tagwire breaking` and `tagwire lock`: sources of OLD, formats, exit codes, exceptions."""
 
 import json
 import os
@@ -437,7 +437,7 @@ def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: py
     add_settings(project, 'lock = "released.json"\n')
     assert CliRunner().invoke(app, ["lock"]).exit_code == 0
     first = breaking()
-    with monkeypatch.context() as broken:  # whoever reads a spec now fails
+    with monkeypatch.context() as broken:  # reading any spec fails from here on
         broken.setattr("tagwire_generator.evolution.texts.SpecReader.read", None)
         again = breaking()
         assert (again.exit_code, again.stderr) == (first.exit_code, first.stderr) == (0, first.stderr)

@@ -1,6 +1,6 @@
-"""Proofs of TW913, a released version with another header: the bytes are those of the set's own headers.
+"""Proofs of TW913, a released version whose header changed, use the headers of the set.
 
-The bytes are written out by hand from the specs below.
+The bytes are computed by hand from the specs below.
 """
 
 import json
@@ -36,7 +36,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Version 0, which had header 1 or 0 by rule, has the other one; version 1, which is flexible, stays."""
+    """Swap headers 0 and 1 for version 0, unlike the rule; the flexible version 1 stays as it is."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -71,7 +71,7 @@ def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> N
 
 @pytest.mark.parametrize("folder", ["", "headers"])
 def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
-    """As a folder, as files, against git, against a lock, and with what is known of the lock."""
+    """For a folder, files, git, a lock, and a lock with remembered results."""
     add_headers(project, folder)
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('lock = "lock.json"\n')
@@ -80,12 +80,12 @@ def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # and is remembered
+    assert proofs() == []  # now remembered
     give_old_header(project, "Request")
     give_old_header(project, "Response")
-    # magic -2, key 7, version 0, and in header 1 the tenant 0
+    # magic -2, key 7, version 0, and tenant 0 in header 1
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # nothing in header 0, the node 9 in header 1
+    # nothing in header 0, and node 9 in header 1
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

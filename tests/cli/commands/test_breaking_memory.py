@@ -1,4 +1,4 @@
-"""`tagwire breaking` against lock files remembers what it did not find, and says the same as if it did not."""
+"""`tagwire breaking` against lock files caches clean results, without changing its output."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three APIs, a message without a key, one that is gone; all but the last as they were released."""
+    """Return a project with three APIs and a message without a key, as they were released, and a removed message."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
@@ -176,7 +176,7 @@ def test_what_was_excused_or_not_is_not_mixed_up(project: Path, monkeypatch: pyt
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The files of the specs that are read, each time."""
+    """Yield a list of the spec files that are read."""
     seen: list[str] = []
     real = spec_reading.read_spec
 

@@ -1,4 +1,4 @@
-"""`tagwire diff`: every kind of change, in text and in JSON; versions that there are not."""
+"""`tagwire diff`: every kind of change, as text and as JSON, and unknown versions."""
 
 import json
 from functools import partial
@@ -158,14 +158,14 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     }
     [late, _] = diff_versions(shifting, 1, 2).changes
     assert (str(late.old), str(late.new)) == ("int32", "int32, tag 0")
-    # Records are null by default, and version 3 has no null for them.
+    # Records default to null, which version 3 does not allow.
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):
         diff_versions(shifting, 3, 4)
 
 
 def test_required_fields_have_empty_values_in_a_fresh_object(tmp_path: Path) -> None:
-    """A Parcel of the ID 0 and no stops takes 4 + 4 bytes. Version 1 wants an alternative of a union besides."""
+    """A Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires an alternative of a union."""
     parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
     difference = diff_versions(parcel, 0, 1)
     assert (difference.old.default_size, difference.new.default_size) == (8, None)
@@ -202,7 +202,7 @@ def test_nullable_numbers_and_arrays_of_arrays(tmp_path: Path) -> None:
 
 
 def test_no_two_versions_differ_in_silence() -> None:
-    """Where layouts differ there is a change, and where there is none the bytes of a fresh object are the same."""
+    """If layouts differ, a change is listed; if none is listed, a fresh object has equal bytes."""
     silent = 0
     for name in messages.registry.names():
         cls = messages.registry[name]

@@ -1,4 +1,4 @@
-"""`tagwire explain`: messages, requests and responses byte by byte, whole and broken."""
+"""`tagwire explain`: messages, requests and responses byte by byte, valid and invalid."""
 
 import json
 from functools import partial
@@ -24,7 +24,7 @@ run = partial(tagwire_result, "explain")
 
 
 def paths(node: dict[str, Any]) -> list[str]:
-    """The field paths of a tree, in the order of the bytes."""
+    """Return the field paths of a tree, in byte order."""
     return [node["path"], *(path for child in node["children"] for path in paths(child))]
 
 

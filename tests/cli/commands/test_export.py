@@ -1,4 +1,4 @@
-"""`tagwire export --kafka`: what is left out, what stops a spec, and that the bytes are the same afterwards."""
+"""`tagwire export --kafka`: omitted features, unsupported specs, and that the bytes stay equal."""
 
 import json
 from functools import partial

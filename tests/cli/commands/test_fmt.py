@@ -1,4 +1,4 @@
-"""`tagwire fmt`: one meaning, one text, and no comment lost."""
+"""`tagwire fmt`: a spec has one canonical text, and no comment is lost."""
 
 import errno
 import json
@@ -88,7 +88,7 @@ def test_every_kind_of_comment() -> None:
 
 
 def commented(text: str, random: Random) -> tuple[str, list[str]]:
-    """A spec with comments anywhere between its tokens."""
+    """Return a spec with comments between any of its tokens."""
     parts: list[str] = []
     comments: list[str] = []
     for token in TOKEN.findall(text):
@@ -177,7 +177,7 @@ def test_what_we_write_is_formatted(project: Path) -> None:
 
 
 def test_line_ends_of_windows_are_kept(project: Path) -> None:
-    """git for Windows checks specs and lock files out with CRLF."""
+    """git for Windows checks out specs and lock files with CRLF."""
     spec = project / "message_specs" / "PingRequest.json"
     spec.write_bytes(ODD.replace("\n", "\r\n").encode())
     run(str(spec))

@@ -1,4 +1,4 @@
-"""`tagwire encode` and `decode` with `--frame` and `--jsonl`: streams of frames, both ways, good and bad."""
+"""`tagwire encode` and `decode` with `--frame` and `--jsonl`: streams of frames, both ways, valid and invalid."""
 
 import base64
 import gzip
@@ -43,7 +43,7 @@ def lines(*values: Any) -> str:
     return "".join(json.dumps(value) + "\n" for value in values)
 
 
-# ---------------------------------------------------------------- what real programs said
+# ---------------------------------------------------------------- captured traffic
 
 
 def captured() -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [["--jsonl"], []], ids=["lines", "indented"])
 def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
     each = {(row["api_key"], row["api_version"]): row["hex"] for row in captured() if row["dir"] == "req"}
-    del each[18, 99]  # the version that one sender made up
+    del each[18, 99]  # the made-up version from one sender
     frames = [bytes.fromhex(text) for text in each.values()]
     expected = ""
     for frame in map(messages.registry.decode_request, frames):
@@ -112,7 +112,7 @@ def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
     assert run("decode", "--frame", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
 
 
-# ---------------------------------------------------------------- the form
+# ---------------------------------------------------------------- the JSON form
 
 
 def test_a_frame_says_all_that_encode_needs() -> None:
@@ -181,7 +181,7 @@ def test_unknown_tags_are_kept() -> None:
     assert run("decode", "--frame", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
 
 
-# ---------------------------------------------------------------- protocols of one's own
+# ---------------------------------------------------------------- custom protocols
 
 
 @pytest.mark.parametrize("options", [[], ["--no-headers"]])

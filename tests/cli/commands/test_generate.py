@@ -1,4 +1,4 @@
-"""`tagwire generate`: what it writes, says and exits with."""
+"""`tagwire generate`: files, output and exit codes."""
 
 import re
 from functools import partial
@@ -178,7 +178,7 @@ def test_with_cache(generated: Path) -> None:
 
 
 def reformatted(project: Path, version: str) -> dict[str, bytes]:
-    """The package as another black might have left it; gives its files."""
+    """Reformat the package as another version of black might; return its files."""
     marker, module = project / PACKAGE / "py.typed", project / PACKAGE / "ping_request.py"
     text = marker.read_text(encoding="utf-8")
     marker.write_text(re.sub("# Formatted by .*\n", f"# Formatted by black {version}.\n" if version else "", text))

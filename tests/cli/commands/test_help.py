@@ -1,4 +1,4 @@
-"""The help of every command: a summary, examples whose options there are and that our pages run, exit statuses."""
+"""The help of every command: a summary, examples with valid options that the docs run, and exit statuses."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire init`: what it makes is tried as a user would, by its own tests, checks and hooks."""
+"""`tagwire init`: its projects are tested with their own tests, checks and hooks."""
 
 import importlib.util
 import os
@@ -58,7 +58,7 @@ def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
         result = CliRunner().invoke(app, line)
         assert result.exit_code == 0, result.output
-    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # as a user has it who set nothing
+    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # a user without settings of their own
     if importlib.util.find_spec("mypy"):
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
 

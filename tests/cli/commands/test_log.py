@@ -63,7 +63,7 @@ def test_dump_says_what_kafka_reads(logs: Path) -> None:
                     {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
                 )
     found = rows("dump", logs)
-    for row in found:  # what Kafka's reader has no word for
+    for row in found:  # columns that Kafka's reader does not print
         value = row["value"]
         ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
         assert ours[1:] == (row["headers"] != [], value is None)
@@ -180,7 +180,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
 
 
 def stock(folder: Path) -> Path:
-    """A partition with two segments: a key that is written twice, one that is deleted, and the active segment."""
+    """Write a partition of two segments: a key written twice, a deleted key, and the active segment."""
     folder.mkdir()
     some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
     (folder / SEGMENT).write_bytes(build(some, "v2").encode())

@@ -1,4 +1,4 @@
-"""`tagwire log dump` as a process: closed pipes, terminals, faults half way; and what each line begins with."""
+"""`tagwire log dump` as a process: closed pipes, terminals, errors midway, and the beginning of each line."""
 
 import json
 import os
@@ -32,14 +32,14 @@ def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More than pipes and buffers hold: 60 batches of 50 records."""
+    """Write a segment larger than pipes and buffers: 60 batches of 50 records."""
     path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
     path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
     return path
 
 
 def with_a_bad_message(first: int) -> bytes:
-    """A wrapper of three messages, the last of which has another checksum."""
+    """Return a wrapper of three messages, the last with a wrong checksum."""
     format = format_of("v1")
     head, _ = decode(format.head, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits())
     head.pop("crc")
@@ -48,7 +48,7 @@ def with_a_bad_message(first: int) -> bytes:
 
 
 def with_a_bad_record(first: int) -> bytes:
-    """A batch of three records, the last of which is cut off; the checksum is right."""
+    """Return a batch of three records, the last truncated; the checksum is valid."""
     format = format_of("v2")
     head, _ = decode(format.head, some(first, 3), whole=False, strict=True, limits=Limits())
     head.pop("crc")
@@ -90,12 +90,12 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
 def test_what_stands_before_a_fault_is_printed_before_it(
     tmp_path: Path, form: list[str], good: int, engine: str
 ) -> None:
-    """In a batch, and between batches; in one stream, in their order."""
+    """In a batch and between batches; in one stream, in order."""
     path = tmp_path / "a.log"
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
         (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
-        (with_a_bad_message(9000), 0, "crc at byte"),  # a wrapper is read whole: its last message says the offsets
+        (with_a_bad_message(9000), 0, "crc at byte"),  # read whole, because the last message has the offsets
         (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
         (some(9000, 3)[:-9], 0, "at byte"),
     ):
@@ -139,7 +139,7 @@ TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
     ],
 )
 def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) -> None:
-    """Whatever is written out for speed is what the batch's own properties say, in every format."""
+    """Lines written by optimized code match the batch's own properties, in every format."""
     path = tmp_path / 'a "quoted" é.log'
     time = 7 if "base_timestamp" in format_of(format).fields else -1
     path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())

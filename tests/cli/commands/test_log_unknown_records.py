@@ -1,4 +1,4 @@
-"""What the internal topics of a real cluster hold besides known records: commands go on after it, and exit with 1."""
+"""Unknown records in internal topics of a real cluster: commands continue after them, and exit with status 1."""
 
 import json
 import struct

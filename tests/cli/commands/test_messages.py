@@ -1,4 +1,4 @@
-"""`tagwire messages`, `show`, `encode` and `decode`: good and bad input, what goes where, exit codes."""
+"""`tagwire messages`, `show`, `encode` and `decode`: valid and invalid input, output streams, exit codes."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ LEAVE_JSON = {"groupId": "g", "memberId": "m"}
 
 
 def refused(result: Result, *texts: str, code: int) -> None:
-    """It said so on standard error, gave nothing on standard output, and ended with `code`."""
+    """Check that the error is on standard error, standard output is empty, and the exit status is `code`."""
     assert (result.exit_code, result.stdout) == (code, "")
     for text in texts:
         assert text in result.stderr
@@ -294,7 +294,7 @@ def test_encode_refuses_what_the_version_cannot_carry(value: Any, words: str) ->
     refused(result, "LeaveGroupRequest v0", words, code=1)
 
 
-# ---------------------------------------------------------------- wrong usage, for all of them
+# ---------------------------------------------------------------- wrong usage
 
 
 @pytest.mark.parametrize("words", [["show"], ["encode", "0"], ["decode", "0"], ["explain", "0"]])

@@ -1,4 +1,4 @@
-"""`tagwire log` and `explain` over logs with several magics, and attributes by the names of their bits."""
+"""`tagwire log` and `explain` on logs with several magic values, and attributes with named bits."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_two_proposals_in_one_log(tmp_path: Path) -> None:
 
 
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    # format, batch, record, bits as explain has them, words of a line
+    # format, batch, record, bits as shown by explain, words of a line
     ("v0", {"compression": "gzip"}, {"timestamp": -1}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"compression": "gzip"}, {}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"timestamp_type": "append", "append_time": 9}, {}, "8 (timestamp type append)", "timestamp type append"),

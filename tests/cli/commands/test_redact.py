@@ -1,4 +1,4 @@
-"""`tagwire redact`, and `--show-sensitive` of the commands that show values."""
+"""`tagwire redact`, and `--show-sensitive` of commands that show values."""
 
 import base64
 import gzip
@@ -62,7 +62,7 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Responses in the order of their requests are redacted as their own; no other response keeps a secret."""
+    """Responses in the order of their requests are redacted by their type; all other responses are hidden whole."""
     asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
     token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
     answers = [
@@ -106,7 +106,7 @@ def test_real_captures() -> None:
 
 
 def test_the_whole_lines_of_a_capture_that_was_cut_off() -> None:
-    """Its members are whole up to the last one: as a recording that grows."""
+    """The complete lines of a truncated archive are read, like those of a recording in progress."""
     row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
     done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
     assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
@@ -162,10 +162,10 @@ UNKNOWN_TOKEN = {
     ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
 ])  # fmt: skip
 def test_explain_hides(kind: str, data: bytes, form: tuple[str, ...]) -> None:
-    """A version that the package does not have is hidden like those that it has."""
+    """A version missing from the package is hidden like the others."""
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
-    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within it
+    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within the secret
     assert not any(text in hidden for text in begun)
     asked = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
     assert any(text in asked for text in begun)

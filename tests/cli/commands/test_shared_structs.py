@@ -1,4 +1,4 @@
-"""Shared structs through the commands: checked, formatted, shown, released, and compared with what was released."""
+"""Shared structs in all commands: checked, formatted, shown, released, and compared with their releases."""
 
 import json
 import os

@@ -191,7 +191,7 @@ def test_commands_of_a_project_where_there_is_none(
 def test_specs_in_the_folder_itself_are_read_beside_message_specs_without_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With settings the folder is a project's own, where other JSON lies."""
+    """With settings, the folder is the project's root, which may hold other JSON files."""
     specs = write_spec(tmp_path, "PingRequest").parent
     (tmp_path / "PongRequest.json").write_text("{")
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`tagwire explain` without a flag recognises its input and names it in the first line."""
+"""`tagwire explain` without a flag recognizes its input and names it in the first line."""
 
 import gzip
 import json
@@ -67,7 +67,7 @@ def test_hex_as_arguments(words: list[str]) -> None:
 
 
 def test_logs(tmp_path: Path) -> None:
-    """Segments by their names; a folder, with each of its segments; and batches by their bytes."""
+    """Segments by name, a folder with its segments, and batches by their bytes."""
     for partition, base in ((0, 0), (1, 5)):
         folder = tmp_path / f"orders-{partition}"
         folder.mkdir()
@@ -92,7 +92,7 @@ def test_what_nothing_reads_completely() -> None:
 
 
 def test_a_command_in_a_hint_reads_the_same_input() -> None:
-    """Each candidate is listed with a command; following it must work, from the same input."""
+    """Each candidate is listed with a command, which must work on the same input."""
     data = messages.HeartbeatResponse().encode(4).hex()
     shown = run(data, "--package", "tagwire_messages")
     parts = (line.partition("tagwire explain ") for line in shown.stdout.splitlines())

@@ -1,4 +1,4 @@
-"""`tagwire explain --html`: a page whose rows have every byte once, that loads nothing and escapes everything."""
+"""`tagwire explain --html`: the page has every byte once, loads nothing, and escapes everything."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ COLUMNS = ["depth", "kind", "name", "type", "value", "offset", "size", "length",
 
 
 class Page(HTMLParser):
-    """What a page has; fails on tags that do not nest."""
+    """Collects the content of a page; fails on tags that are not nested properly."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -53,7 +53,7 @@ class Page(HTMLParser):
             self.inside[self.open[-1]].append(data)
 
     def dumped(self, space: int = 0) -> bytes:
-        """The bytes of the rows, each where the one before it ends."""
+        """Return the bytes of the rows, checking that they are contiguous."""
         data = b""
         for row in self.rows:
             if row["size"] and row["space"] == space:
@@ -63,7 +63,7 @@ class Page(HTMLParser):
         return data
 
     def path(self, name: str) -> str:
-        """The path of the first row of a name, put together as the script does it."""
+        """Return the path of the first row with a name, as the script computes it."""
         at = next(number for number, row in enumerate(self.rows) if row["name"] == name)
         path, depth = "", 99
         for row in reversed(self.rows[: at + 1]):
@@ -103,7 +103,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
     assert page.dumped() == data
-    assert parse_annotated("".join(page.inside["pre"])) == data  # for browsers without scripts
+    assert parse_annotated("".join(page.inside["pre"])) == data  # the version for browsers without scripts
     faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
     assert len(faults) == (code == 1)
 

@@ -1,4 +1,4 @@
-"""The forms of bytes that `tagwire explain` takes: each as its tool prints it, found out and forced."""
+"""Input encodings of `tagwire explain`: output of several tools, detected and specified."""
 
 import base64
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_forms_are_found_out(form: str, size: int) -> None:
     for write in WRITERS[form]:
         text = f"{write(data)}\n".encode()
         assert bytes_of(text, form) == data, text
-        if form != "base64" or size > 2:  # a few letters may be both
+        if form != "base64" or size > 2:  # a few letters are ambiguous
             assert (encoding_of(text), bytes_of(text, "auto")) == (form, data), text
 
 

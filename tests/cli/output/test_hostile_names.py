@@ -1,4 +1,4 @@
-"""Names, paths and values of others can't steer a terminal, nor look like a line of ours."""
+"""Names, paths and values from input can't control a terminal, nor imitate a line of tagwire's output."""
 
 import json
 import os

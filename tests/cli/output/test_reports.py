@@ -1,4 +1,4 @@
-"""`--format`: each format is read by who it is for, or by what its documentation says."""
+"""`--format`: each format is read by its consumer, or checked against the consumer's documentation."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ FORMAT_SPEC = """{
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A spec with two problems, one whose change breaks, and a design with a flaw."""
+    """Create a spec with two problems, a spec with a breaking change, and a flawed design."""
     monkeypatch.chdir(tmp_path)
     make_project(tmp_path)
     (tmp_path / "message_specs").rename(tmp_path / "old, one: 100%")

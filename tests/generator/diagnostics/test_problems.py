@@ -1,4 +1,4 @@
-"""How a problem is told: place, sentence, source line, caret."""
+"""The report of a problem: location, sentence, source line, caret."""
 
 import pytest
 

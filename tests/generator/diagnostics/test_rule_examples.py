@@ -1,4 +1,4 @@
-"""The example of every rule: the bad one is found by the rule, the good one by none of its severity."""
+"""The examples of every rule: the rule finds the bad one; no rule of its severity finds the good one."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
-    """The specs of a set; those that are registers or shared structs may be in the others."""
+    """Read the specs of a set; registers and shared structs among them may be used by the others."""
     registers = registers_among(text.encode() for text in texts.values())
     shared = SharedStructs([SpecData(name, "", text.encode()) for name, text in texts.items()], options, registers)
     known: dict[str, Any] = {"options": options, "registers": registers, "shared": shared}
@@ -33,8 +33,8 @@ def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResul
 
 
 def found(example: Example, text: str) -> list[str]:
-    """The rules that a text of an example breaks."""
-    options = SpecOptions(tag_gaps=example.rule == "TL71", unanswered_versions=True)  # other sets have no such holes
+    """Return the rules that a text of an example breaks."""
+    options = SpecOptions(tag_gaps=example.rule == "TL71", unanswered_versions=True)  # TL71 applies only with tag_gaps
     results = read_all(spec_texts(example, text), options)
     rules = [problem.rule for result in results.values() for problem in result.problems]
     specs: list[MessageSpec] = [result.message for result in results.values() if result.message]

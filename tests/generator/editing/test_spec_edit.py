@@ -1,4 +1,4 @@
-"""Edits of a spec's text: what is added is set like what is there, and nothing else changes."""
+"""Edits of a spec's text: additions are formatted like their surroundings, and nothing else changes."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small changes whose effect is known, and what Kafka's own checker makes of them: see tests/data/README.md."""
+"""Small changes with known effects, compared with Kafka's own checker; see tests/data/README.md."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_case_is_judged_as_its_bytes_are(row: dict[str, Any]) -> None:
 
 
 def test_where_kafkas_checker_errs() -> None:
-    """The figures of docs/evolution.md."""
+    """The numbers in docs/evolution.md."""
     accepted = {row["name"] for row in ROWS if row["kafka_checker_patched"] == "accept"}
     broken = {row["name"] for row in ROWS if breaks(row)}
     assert (len(ROWS), len(accepted & broken), len({row["name"] for row in ROWS} - accepted - broken)) == (41, 6, 6)

@@ -1,6 +1,6 @@
-"""Each rule about changes is seen to find, at the right place and versions, and seen to be silent beside it.
+"""Each change rule is seen to report, with position and versions, and seen not to report similar valid changes.
 
-In the new specs § stands right before the place where the finding must be.
+In the new specs, § marks the expected position of the finding.
 """
 
 import json
@@ -25,7 +25,7 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Tagged texts, each with a union, or on its own where that is empty; § marks the place."""
+    """Return tagged strings, each in a union or, for an empty name, on its own; § marks the position."""
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):
@@ -39,7 +39,7 @@ def boxes(more: str = "") -> str:
 
 
 def records(first: str, then: str, mark: str = "") -> str:
-    """A field with records of v1, then of v2."""
+    """Return a field with records of v1, then of v2."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 

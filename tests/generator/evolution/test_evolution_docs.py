@@ -1,4 +1,4 @@
-"""docs/evolution.md says which rules there are."""
+"""docs/evolution.md lists every rule."""
 
 import re
 from pathlib import Path

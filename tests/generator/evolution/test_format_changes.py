@@ -1,4 +1,4 @@
-"""Changes of record formats: whatever the bytes say must stay."""
+"""Changes of record formats: everything visible in the bytes must stay."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
 
 
 def changed(path: str, **changes: Any) -> MessageSpec:
-    """The good one with keys of a field changed; None takes a key away."""
+    """Return the valid spec with keys of a field changed; None removes a key."""
     fields = json.loads(json.dumps(FIELDS))
     outer, _, inner = path.partition(".")
     field = next(each for each in fields if each["name"] == outer)

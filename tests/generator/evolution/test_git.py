@@ -1,4 +1,4 @@
-"""The specs of a git revision, whatever files are called, and what git can't do."""
+"""The specs of a git revision, whatever the file names, and git's errors."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with a folder of specs: a revision `v1`, and changes since."""
+    """Create a repository with a folder of specs: a revision `v1`, and later changes."""
     git(tmp_path, "init")
     specs = tmp_path / "specs"
     (specs / "part").mkdir(parents=True)

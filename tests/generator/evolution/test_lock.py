@@ -1,4 +1,4 @@
-"""The lock file: its text, what it remembers through one release after another, and files that are none."""
+"""The lock file: its text, what it remembers across releases, and invalid files."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OP
 
 
 def saved(lock: Lock, folder: Path) -> Lock:
-    """The lock as it comes back from its file, to the byte."""
+    """Return the lock read back from its file, after checking that its text is stable."""
     path = folder / "lock.json"
     path.write_text(str(lock), "utf-8")
     again = read_lock(path)
@@ -44,7 +44,7 @@ def saved(lock: Lock, folder: Path) -> Lock:
 
 
 def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
-    """The lock after some releases."""
+    """Return the lock after some releases."""
     lock: Lock | None = None
     for release in releases:
         lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
@@ -192,7 +192,7 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
 def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
-    """It is reported as an invalid spec, by `tagwire lock` too."""
+    """A lock with an invalid field is reported as an invalid spec, by `tagwire lock` as well."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
     row = f'{{"name": "R", "component": "", "current": {current}}}'

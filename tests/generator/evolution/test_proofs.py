@@ -1,4 +1,4 @@
-"""No verdict without bytes: over random pairs of specs, what is called a break is one, and what is not is none."""
+"""Every verdict is proven by bytes: over random pairs of specs, reported breaks break, and other changes don't."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """A field without its name; `tag` asks for a tagged one where the version has them."""
+    """Draw a field without its name; `tag` requests a tagged field in versions that allow one."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     made: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):
@@ -63,7 +63,7 @@ def json_fields(draw: st.DrawFn, depth: int) -> dict[str, Json]:
 
 @st.composite
 def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[str, Json]:
-    """The fields after an edit or two such as people make."""
+    """Draw the fields after one or two realistic edits."""
     items = list(fields.items())
     for _ in range(draw(st.integers(0, 2))):
         if not items:
@@ -96,7 +96,7 @@ def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[st
 
 @st.composite
 def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
-    """An old spec and a new one in a dialect, as JSON; mostly of one encoding."""
+    """Draw an old and a new spec of one dialect as JSON, mostly with the same encoding."""
     draft = draw(st.booleans())
     sections = draw(st.sampled_from([(False, False), (True, True), (True, True), (False, True), (True, False)]))
     old = draw(json_fields(1))
@@ -112,7 +112,7 @@ def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
 
 
 def _members(fields: Mapping[str, Json], *, has_section: bool, draft: bool, names: Any) -> Json:
-    """`fields`, and in the draft dialect `optionalFields`, in the spec language."""
+    """Return `fields` and, in the draft dialect, `optionalFields`, in the spec language."""
     plain: list[Json] = []
     optional: list[Json] = []
     tags: set[int] = set()
@@ -147,7 +147,7 @@ def layout(spec: MessageSpec) -> Layout:
 
 @st.composite
 def values(draw: st.DrawFn, kind: Type) -> Any:
-    """Any value of a type, small."""
+    """Draw a small value of a type."""
     if getattr(kind, "nullable", False) and draw(st.booleans()):
         return None
     if isinstance(kind, Array):
@@ -178,7 +178,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = carried(value, old.root, new.root, is_forward=True)
-    back = carried(meant, new.root, old.root, is_forward=False)  # without what only the old one has
+    back = carried(meant, new.root, old.root, is_forward=False)  # without fields that only the old version has
     if ("TW920", "semantic") in rules:
         return  # the same bytes, but each side lacks values of the other
     data_of_new = encode(new, meant)
@@ -198,7 +198,7 @@ def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
 
 
 def check(proof: Proof, pair: tuple[Json, Json], specs: tuple[MessageSpec, MessageSpec]) -> None:
-    """The proof holds when its bytes are made and read again."""
+    """Check a proof by producing its bytes and reading them again."""
     assert proof.old_bytes != proof.new_bytes or proof.old_bytes is None
     sides = zip(pair, (proof.old_bytes, proof.new_bytes), strict=True)
     assert any(_is_bytes_of(spec, proof.value, data) for spec, data in sides), "made by another encoder"

@@ -1,4 +1,4 @@
-"""Findings of a whole message, of sets of messages, and what a history adds."""
+"""Findings of a whole message and of sets of messages, and what the history adds."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_a_response_is_as_stable_as_its_request() -> None:
     ]
 
 
-# ---------------------------------------------------------------- what a history adds
+# ---------------------------------------------------------------- history
 
 
 def history(old: str, **more: Any) -> Released:

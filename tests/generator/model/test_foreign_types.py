@@ -1,4 +1,4 @@
-"""Types as other languages write them lead to ours."""
+"""Type names from other languages lead to the tagwire type."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Each rule about record formats, seen to refuse; and that what it refuses is all that is wrong."""
+"""Each rule about record formats rejects an invalid spec, and reports nothing else."""
 
 import json
 from typing import Any
@@ -46,7 +46,7 @@ GOOD: dict[str, Any] = {
 
 
 def changed(path: str, **keys: Any) -> str:
-    """The good spec with keys of a field changed; None removes one. The path names fields, "" the format itself."""
+    """Return the valid spec with keys of a field changed; None removes one. The path names fields; "" is the format."""
     spec = json.loads(json.dumps(GOOD))
     node = spec
     for name in filter(None, path.split(".")):

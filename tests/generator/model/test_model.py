@@ -1,4 +1,4 @@
-"""The model checks itself: what is built by hand obeys the same rules as what is read."""
+"""The model checks itself: hand-built specs obey the same rules as parsed ones."""
 
 import dataclasses
 from collections.abc import Callable
@@ -256,7 +256,7 @@ def test_a_summary_survives_json() -> None:
 
 
 def test_elements_of_arrays_take_bytes() -> None:
-    """Array elements may be empty structs only where a tag section or a buffer stands in each."""
+    """Array elements may be empty structs only if each contains a tag section or a buffer."""
 
     def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:
         return message(

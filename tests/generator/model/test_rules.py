@@ -1,6 +1,6 @@
-"""Each rule is seen to refuse, at the right place, and nothing else is reported with it.
+"""Each rule rejects an invalid spec at the right position, and nothing else is reported with it.
 
-In the texts here § stands right before the place where the problem must be.
+In the texts here, § marks the expected position of the problem.
 """
 
 import json
@@ -22,13 +22,13 @@ LONG = 32768 * "x"
 
 
 def spec(fields: str = "", more: str = "", *, kind: str = "data", valid: str = '"0-3"', flexible: str = '"1+"') -> str:
-    """A spec in the released dialect, its fields on line 3."""
+    """Return a spec in the released dialect, with its fields on line 3."""
     head = f'{{"name": "Sample", "type": "{kind}", "validVersions": {valid}, "flexibleVersions": {flexible},'
     return f'{head}\n  {more}\n  "fields": [{fields}]}}'
 
 
 def draft(fields: str = "", optional: str = "", *, versions: str = '"versionsWithOptional": "1+",') -> str:
-    """A spec in the draft dialect, its optional fields on line 2."""
+    """Return a spec in the draft dialect, with its optional fields on line 2."""
     head = f'{{"name": "Sample", "type": "data", "validVersions": "0-3", {versions}'
     return f'{head}\n  "optionalFields": [{optional}],\n  "fields": [{fields}]}}'
 
@@ -65,7 +65,7 @@ def keyed(key: str, more: str) -> str:
 
 
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
-    """Two alternatives of a union; by default nothing is wrong with them."""
+    """Return two alternatives of a union, valid by default."""
     null = '"nullableVersions": "1+", "default": "null"'
     one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
     other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
@@ -344,7 +344,7 @@ ERRORS = [
     ("TW709", spec(more='"dialect": "kafka", "deprecated": §"x",')),
     ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "deprecated": §""}'))),
     ("TW709", spec(field('"required": §true'))),
-    # what the tagwire dialect says of values
+    # the tagwire dialect's value rules
     ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),
     ("TW318", spec(keyed(INT, '"unique": §true'), EXTENDED)),
     ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
@@ -389,7 +389,7 @@ WARNINGS = [
 
 
 def place(marked: str) -> tuple[str, int, int]:
-    """The text without §, and the line and column where that stood."""
+    """Return the text without §, and the line and column of §."""
     before, mark, after = marked.partition("§")
     assert mark and "§" not in after, "exactly one § must say where the problem is"
     return before + after, before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -536,7 +536,7 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
 
 def test_every_rule_is_seen_to_refuse() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
-    # those of record formats and of imports have tests of their own
+    # rules about record formats and imports have their own tests
     apart = {rule for rule in RULES if rule.startswith("TW0")} | {"TW314", "TW315", "TW316"}
     assert {str(row[0]) for row in rows} == RULES.keys() - apart
 

@@ -1,4 +1,4 @@
-"""The rules about a set of specs say nothing where nothing is wrong. (That they refuse is in test_rules.)"""
+"""The rules about a set of specs report nothing for valid sets. test_rules.py has the invalid ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
         [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
         [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
         [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
-        # keys are told apart by kind and by component
+        # keys belong to a kind and a component
         [
             *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
             *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
@@ -32,7 +32,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
             summary("FooRequest", "request", 1, "a"),
             summary("FooResponse", "response", 1, "a"),
         ],
-        # nothing finds these by a key
+        # these are not looked up by key
         [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
         [],
     ],

@@ -1,4 +1,4 @@
-"""The cache: right or absent, never wrong; bounded; and no error if it can't be used."""
+"""The cache: correct or missing, never wrong; bounded; and no error if it can't be used."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Exceptions: which findings they excuse, until when, and what is said of the entries themselves."""
+"""Exceptions: which findings they suppress, until when, and problems of the entries themselves."""
 
 import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What counts as the same code when another version of black has formatted a package."""
+"""Which differences between black versions count as the same code in a formatted package."""
 
 import pytest
 

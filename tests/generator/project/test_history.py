@@ -1,4 +1,4 @@
-"""history.toml: written and read back, damaged files refused; the order of releases."""
+"""history.toml: writing and reading, damaged files, and the order of releases."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""[tool.tagwire] of pyproject.toml: what it gives, and what it refuses."""
+"""[tool.tagwire] of pyproject.toml: accepted and rejected settings."""
 
 import datetime
 from pathlib import Path

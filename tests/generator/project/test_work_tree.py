@@ -1,4 +1,4 @@
-"""Which files of a work tree git does not know: ignored ones, links, trees within trees, the index of a commit."""
+"""Files of a work tree that are unknown to git: ignored files, links, nested work trees, the index of a commit."""
 
 import os
 import subprocess

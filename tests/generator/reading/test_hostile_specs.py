@@ -1,4 +1,4 @@
-"""Whatever the text: problems with places, never an exception, never much time."""
+"""Any text gives problems with positions, never an exception, in little time."""
 
 import json
 import time
@@ -33,7 +33,7 @@ PIECES = [
 
 
 def check(result: ReadResult) -> None:
-    """Each problem has a place and one printable line; without errors there is a message or a register."""
+    """Check that each problem has a position and one printable line, and that without errors there is a spec."""
     for problem in result.problems:
         assert problem.line >= 1 and problem.column >= 1
         assert problem.message.isprintable()

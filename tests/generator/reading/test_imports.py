@@ -1,4 +1,4 @@
-"""Imports of shared structs: what is wrong with one is told where it is written, and the rest is not told."""
+"""Imports of shared structs: an error is reported where it is written, and its consequences are not reported."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def struct(name: str, fields: str, valid: str = "0-1", more: str = "") -> str:
 
 
 def user(imports: str, fields: str, *, flexible: str = "0+", name: str = "User", dialect: str = "tagwire") -> str:
-    """A message with its imports on line 2 and its fields on line 3."""
+    """Return a message with its imports on line 2 and its fields on line 3."""
     head = f'{{ "name": "{name}", "type": "data", "dialect": "{dialect}", "validVersions": "0-2"'
     return f'{head}, "flexibleVersions": "{flexible}",\n  "imports": [ {imports} ],\n  "fields": [ {fields} ] }}'
 

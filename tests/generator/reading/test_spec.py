@@ -1,4 +1,4 @@
-"""From a spec's text to the model: all problems at once, no noise, and what lenient specs mean."""
+"""From a spec's text to the model: all problems at once, no follow-up errors, and the meaning of lenient specs."""
 
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ def test_a_request() -> None:
 
 
 def test_the_drafts_own_example() -> None:
-    """The FooResponse of KIP-482's first version, with its two missing brackets."""
+    """The FooResponse of KIP-482's first version, with its two missing brackets added."""
     message = read("""
         { "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9",
           "versionsWithOptional": "9+",
@@ -275,15 +275,15 @@ TAGGED = '"taggedVersions": "1+", "tag"'
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        # the tag that is missing in the count is the one that could not be read
+        # the tag missing from the sequence is the unreadable one
         (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # neither is taggedVersions without tag, nor a field without versions
+        # and neither taggedVersions without a tag, nor a field without versions
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
-        # what hangs on an unreadable type, range or default is not blamed
+        # consequences of an unreadable type, range or default are not reported
         ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
         ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
         ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
@@ -292,12 +292,12 @@ TAGGED = '"taggedVersions": "1+", "tag"'
             ["TW402", "TW405"],
         ),
         ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
-        # the members of a struct whose name can't be read are still read
+        # members are read even if the struct's name is unreadable
         (
             '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
             ["TW402"] * 2 + ["TW405"],
         ),
-        # a struct that could not be read is not missing
+        # an unreadable struct does not count as missing
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],

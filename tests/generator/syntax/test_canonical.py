@@ -1,4 +1,4 @@
-"""One meaning, one text: what the canonical form makes of lenient specs, and that it is at rest with itself."""
+"""The canonical form: its text for lenient specs, and that it does not change when formatted again."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tree of a spec: values as JSON says, places as an editor shows them."""
+"""The syntax tree of a spec: values as in JSON, positions as in editors."""
 
 import json
 

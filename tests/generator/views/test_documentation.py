@@ -1,4 +1,4 @@
-"""What specs say about themselves: in docstrings, field rows, Markdown, explain's HTML, and for type checkers."""
+"""Documentation in specs: in docstrings, field rows, Markdown, explain's HTML, and for type checkers."""
 
 import importlib
 import inspect
@@ -66,7 +66,7 @@ def read(**changes: object) -> MessageSpec:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a package generated from the spec."""
+    """Create a project with a package generated from the spec."""
     folder = tmp_path_factory.mktemp("documented")
     (folder / "pyproject.toml").write_text(SETTINGS)
     (folder / "specs").mkdir()
@@ -204,7 +204,7 @@ USER = SPEC | {
 
 @pytest.fixture(scope="module")
 def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a struct, a shared struct and members of an enum that will go."""
+    """Create a project with a deprecated struct, shared struct and enum members."""
     root = tmp_path_factory.mktemp("deprecated")
     (root / "pyproject.toml").write_text(SETTINGS.replace("documented_messages", "deprecated_messages"))
     (root / "specs").mkdir()

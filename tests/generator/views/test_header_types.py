@@ -1,4 +1,4 @@
-"""Packages with headers of their own: what frames they have, and what type checkers say of these."""
+"""Packages with their own headers: the bytes of their frames, and results of type checkers."""
 
 import importlib.util
 import inspect
@@ -47,20 +47,20 @@ RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"},
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
-    # As Kafka's, without a client id, but with fields that Kafka's lack.
+    # Like Kafka's headers without a client id, but with additional fields.
     "traced": [
         *ORDERS,
         spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
         spec("ResponseHeader", "header", {"name": "CorrelationId", "type": "int32"}, {"name": "Node", "type": "int8"}),
     ],
-    # For one API on each connection: nothing of the request is in its header.
+    # One API per connection: the header contains nothing about the request.
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
     # The version comes first.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
-    # Requests alone have a header, which asks for a field.
+    # Only requests have a header, which has a required field.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct and an older name of messages that are called as what the registry's type needs.
+    # A struct, and an older name of messages, with the names that the registry's type uses.
     "namesakes": [
         {
             **REQUEST,
@@ -158,7 +158,7 @@ def test_a_package_without_headers(packages: dict[str, ModuleType]) -> None:
 
 
 def test_classes_are_what_they_were(packages: dict[str, ModuleType]) -> None:
-    """The class of the header is for type checkers alone."""
+    """Only type checkers see the class of the header."""
     traced = packages["traced"]
     cls = traced.OrderRequest
     assert cls.__bases__ == (Message,) and isinstance(cls(), Message) and issubclass(cls, Message)
@@ -182,7 +182,7 @@ def test_generating_again_changes_nothing(folder: Path) -> None:
 
 
 def test_a_header_that_comes_later_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules of messages follow from it, also where they are cached."""
+    """The modules of messages are updated, even if they are cached."""
     monkeypatch.chdir(tmp_path)
     specs = tmp_path / "late_specs"
     specs.mkdir()

@@ -1,4 +1,4 @@
-"""Templates for other things than Python: `targets.toml`, overriding, and the two folders that ship."""
+"""Templates for targets other than Python: `targets.toml`, overriding, and the two bundled folders."""
 
 import gzip
 import json
@@ -191,7 +191,7 @@ Frame = dict[str, Any]
 
 
 def whole_conversations() -> list[Frame]:
-    """Captured frames whose response has one request that it can belong to, some of each API and version."""
+    """Return captured frames whose response has a single possible request, a few per API and version."""
     with gzip.open(CAPTURES, "rt") as lines:
         rows: list[Frame] = [json.loads(line) for line in lines]
     by_id: dict[tuple[str, str, int], list[Frame]] = {}
@@ -211,7 +211,7 @@ def whole_conversations() -> list[Frame]:
 
 
 def pcap(frames: list[Frame]) -> bytes:
-    """The frames as TCP segments in a file of libpcap: raw IP, each exchange a connection of its own."""
+    """Return the frames as TCP segments in a pcap file: raw IP, with a connection for each exchange."""
     out = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101))
     for number, frame in enumerate(frames):
         ports, hosts = [20000 + number // 2, 9092], [b"\x0a\0\0\x01", b"\x0a\0\0\x02"]
@@ -230,7 +230,7 @@ def pcap(frames: list[Frame]) -> bytes:
 
 
 def expected_fields(frame: Frame) -> list[tuple[str, str]]:
-    """Numbers and texts in wire order, by Wireshark's names for them."""
+    """Return numbers and strings in wire order, by Wireshark's names."""
     data, key, version = bytes.fromhex(frame["hex"]), frame["api_key"], frame["api_version"]
     if frame["dir"] == "req":
         trace = tagwire.trace_request(tagwire_messages.registry, data)
@@ -259,7 +259,7 @@ def dissected(capture: Path, script: Path) -> list[tuple[str, list[tuple[str, st
     found: list[tuple[str, list[tuple[str, str]]]] = []
     for packet in ElementTree.fromstring(done.stdout).findall("packet"):
         experts = [str(each.get("show")) for each in packet.iter("field") if each.get("name") == "_ws.expert.message"]
-        faults = [text for text in experts if "found" in text]  # TCP has something to say too
+        faults = [text for text in experts if "found" in text]  # without TCP's own messages
         ours = [proto for proto in packet.findall("proto") if proto.get("name") == "corpus_kafka"]
         if ours or faults:
             fields = [
@@ -283,7 +283,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 class TestWireshark:
-    """`@wireshark`, as tshark understands it."""
+    """`@wireshark`, as tshark interprets it."""
 
     def test_real_traffic_is_dissected_field_by_field(self, script: Path, tmp_path: Path) -> None:
         frames = whole_conversations()
@@ -302,7 +302,7 @@ class TestWireshark:
         request = tagwire_messages.registry.encode_request(tagwire_messages.HeartbeatRequest(group_id="g"), 4)
         damaged = [request[:-1], request + b"x", b"\x01\x00" + request[2:], request[:3] + b"\x63" + request[4:]]
         frames: list[Frame] = []
-        for data in damaged:  # each with a response to a request that nobody saw
+        for data in damaged:  # each with a response whose request is missing
             frames += [{"dir": "req", "hex": data.hex()}, {"dir": "resp", "hex": "00000007"}]
         capture = tmp_path / "damaged.pcap"
         capture.write_bytes(pcap(frames))
