@@ -1,4 +1,4 @@
-"""The committed specs say what each message, field, bit and registered number means."""
+"""The committed specs document each message, field, bit and registered number."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ SPECS = Path(__file__).parents[3] / "message_specs"
 
 
 def texts(part: Any) -> Iterator[str]:
-    """All documentation in a part of a spec."""
+    """Yield all documentation in a part of a spec."""
     for value in part.values() if isinstance(part, dict) else part:
         if isinstance(value, dict | list):
             yield from texts(value)
@@ -45,7 +45,7 @@ def test_everything_is_documented_in_whole_sentences() -> None:
         (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
         (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
         (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
-        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),  # computed, so no attribute of objects
+        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),  # computed, not an attribute
     ],
 )
 def test_programs_find_it_in_generated_classes(cls: type, path: str, text: str) -> None:

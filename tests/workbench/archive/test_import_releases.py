@@ -1,4 +1,4 @@
-"""The importer on jars of several releases: one set of specs, whatever their order; what is refused, and written."""
+"""The importer on jars of several releases: one set of specs in any order of jars; rejected input, and writing."""
 
 import json
 import random

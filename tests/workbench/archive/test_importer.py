@@ -1,4 +1,4 @@
-"""The importer on small jars made here: clean ones, careless ones, hostile ones."""
+"""The importer on small jars made here: valid, careless and hostile ones."""
 
 import io
 import json
@@ -26,7 +26,7 @@ CLIENTS = "kafka-clients-9.1.0.jar"
 
 
 def read_release(path: Path, component: str | None = None) -> SpecSource:
-    """The one source of the one release that a path holds."""
+    """Return the single source of the single release at a path."""
     (release,) = read_releases([path], component=component)
     (source,) = release.sources
     return source
@@ -108,7 +108,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
 
 def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None:
-    """Texts move to the newest name of a message; new fields without a text are reported."""
+    """Documentation moves to a message's newest name; new fields without documentation are reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
@@ -117,7 +117,7 @@ def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None
         {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])},
     )
     out = tmp_path / "specs"
-    assert not import_release([old], out).undocumented  # nobody has begun to write texts
+    assert not import_release([old], out).undocumented  # the folder has no documentation yet
     path = out / "clients" / "OldRecord.json"
     documented = json.loads(path.read_text())
     documented["about"] = "A record."
@@ -381,7 +381,7 @@ def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
 
 
 def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
-    """A jar in which some bytes after the local header's name are changed; offset 0 is the first of the data."""
+    """Return a jar with bytes changed after the local header's name; offset 0 is the first data byte."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("message/Foo.json", spec())
@@ -441,7 +441,7 @@ def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
 
 
 def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
-    """AutoMQ's specs name nodes and streams."""
+    """AutoMQ's specs have the entity types of nodes and streams."""
     fields = [{"name": "NodeId", "type": "int32", "versions": "0+", "entityType": "nodeId"}]
     import_release([jar(tmp_path, {"message/FooData.json": spec(fields=fields)})], tmp_path / "specs")
     assert '"entityType": "nodeId"' in (tmp_path / "specs" / "clients" / "FooData.json").read_text()

@@ -1,4 +1,4 @@
-"""Two specs of one message become one: a row for each thing that a release may change, and for each refusal."""
+"""Merging two specs of one message: a case per kind of change, and per rejection."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str,
 
 
 def merge(newer: Spec, older: Spec) -> Spec:
-    """The merged spec, with the bytes of both held to be in it."""
+    """Return the merged spec, after checking that it has the bytes of both."""
     result = merged(newer, older)
     added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
     theirs = {version: text for version, text in wire_texts(older).items() if version in added}
@@ -35,15 +35,15 @@ def shown(spec: Spec) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "older", "versions", "fields"),
     [
-        # versions that were dropped
+        # dropped versions
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # the newer one has all: it stays as it is
+        # the newer spec has everything and stays unchanged
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
         # renamed
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # only in versions that are gone: where they stood
+        # only in removed versions: they keep their position
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
@@ -56,9 +56,9 @@ def shown(spec: Spec) -> list[str]:
             "0-2",
             ["A int32 0+", "Last int32 0", "New int32 2+"],
         ),
-        # fields that neither side has in a version of its own are no fields
+        # fields that neither spec has in any valid version are dropped
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
-        # ranges are drawn anew only where they have to be
+        # ranges only change if necessary
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
          ["A int32 0+", "B int32 2+"]),
         (data("2-3", field("A", versions="2+")), data("1-2", field("A", versions="1+")), "1-3", ["A int32 1+"]),
@@ -108,7 +108,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
         ({}, {}, {}),
         ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-        # the preview of an older release is no preview of a newer one
+        # a preview in the older release is not a preview in the newer one
         ({}, {"latestVersionUnstable": True}, {}),
         ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
         ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
@@ -216,7 +216,7 @@ def test_common_structs_inside_each_other_and_only_in_old_versions() -> None:
     assert [struct["name"] for struct in result["commonStructs"]] == ["Outer", "Inner"]
 
 
-# ---------------------------------------------------------------- APIs that are gone
+# ---------------------------------------------------------------- removed APIs
 
 
 def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
@@ -227,7 +227,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
     assert merged(older, gone) == older
 
 
-# ---------------------------------------------------------------- refusals
+# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Coordinator records of releases up to 4.0, in the form of those since."""
+"""Coordinator records of releases up to 4.0, in the form used since."""
 
 import re
 from typing import Any
@@ -54,10 +54,10 @@ def test_a_key_of_two_types_is_two_keys() -> None:
 @pytest.mark.parametrize(
     ("specs", "component"),
     [
-        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),  # no coordinator's
-        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without key
-        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a key that is gone
-        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # modern already
+        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),  # not a coordinator's record
+        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without a key
+        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
+        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the new form
     ],
 )
 def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> None:

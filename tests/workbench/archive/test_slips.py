@@ -1,4 +1,4 @@
-"""What the importer mends in a spec and says, and what it leaves to the rules."""
+"""Slips in specs that the importer corrects and reports, and slips that it leaves to the rules."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_slips_are_mended_and_said(text: str, notes: list[str]) -> None:
         ("{} {}", {"TW113", "TW204"}),
         ("3 {}", {"TW109"}),
         (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
-        # behind a slip there may be errors; they are found, and nothing crashes on them
+        # errors after a slip are found, and nothing crashes
         (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
         (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
         (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),

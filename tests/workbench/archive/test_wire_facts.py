@@ -1,4 +1,4 @@
-"""The text of a layout: another one for other bytes, the same one for the same bytes."""
+"""The text of a layout differs if and only if the bytes differ."""
 
 from itertools import combinations
 
@@ -77,7 +77,7 @@ def test_other_bytes_have_another_text_and_another_digest() -> None:
     both = [text(each, flexible=flexible) for each in [*fields, *nullable] for flexible in ("none", "0+")]
     found = [*both, *(text(each) for each in tagged)]
     for one, other in combinations(found, 2):
-        # a plain number is plain in flexible versions too, but there a tagged section follows
+        # a number is encoded alike in flexible versions, but a tagged section follows
         assert one != other
     assert len({digest_of(each) for each in found}) == len(found)
     assert all(len(digest_of(each)) == 16 for each in found)

@@ -1,4 +1,4 @@
-"""Filters read records without a trace: they find what the trace shows, and make none for records that are fine."""
+"""Filters read records without making a trace, but find what the trace would show."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ PRODUCE, FETCH = 0, 1
 
 @pytest.fixture(scope="module")
 def carriers() -> list[CapturedFrame]:
-    """For each version of each client, the first frame of records that is neither tiny nor large."""
+    """Return the first frame with records of medium size, for each version of each client."""
     found: dict[object, CapturedFrame] = {}
     for each in read(CAPTURES):
         if (
@@ -62,7 +62,7 @@ def test_they_agree_with_the_trace(
 def test_records_that_are_fine_need_no_trace(
     tmp_path: Path, carriers: list[CapturedFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older ones may have wrappers
+    current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older ones may use wrappers
     listing = listing_of(write_lines(tmp_path / "a.jsonl", *(written(each, each.data) for each in current)))
     listing.read_all()
     assert isinstance(listing, FrameListing) and listing.count > 1

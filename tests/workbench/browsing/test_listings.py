@@ -1,4 +1,4 @@
-"""What `tagwire browse` lists, without a terminal: captures, streams and logs, odd and growing files."""
+"""The listings of `tagwire browse`, without a terminal: captures, streams and logs, odd and growing files."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def read(path: Path, **words: object) -> Listing:
 
 
 def found(listing: Listing, text: str) -> list[int]:
-    """The numbers of the entries that a filter leaves."""
+    """Return the numbers of the entries that a filter keeps."""
     view = View(listing, parse_filter(text, listing.keys), text)
     while view.advance():
         pass
@@ -44,7 +44,7 @@ def found(listing: Listing, text: str) -> list[int]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Two connections, a request without a response, a damaged frame, and a line that is none."""
+    """Write a capture: two connections, a request without a response, a damaged frame, and an invalid line."""
     return write_lines(
         tmp_path / "a.jsonl",
         line("req", METADATA, client_label="alice's tool"),

@@ -1,4 +1,4 @@
-"""Captures of other protocols than Kafka's in `tagwire browse`."""
+"""Captures of protocols other than Kafka in `tagwire browse`."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`tagwire browse` as a command: in a terminal, without one, and without what it needs."""
+"""`tagwire browse` as a command: on a terminal, without one, and without its dependencies."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
     status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=b"q", **environment)
     assert status == 0
     assert "captures.jsonl.gz  " in shown
-    assert "\x1b[?1049l" in shown  # the screen that was there before is back
+    assert "\x1b[?1049l" in shown  # the previous screen is restored
 
 
 def test_another_package_is_browsed() -> None:

@@ -1,4 +1,4 @@
-"""`tagwire compare`: what two captures have in common, as text and as JSON."""
+"""`tagwire compare`: what two captures share, as text and as JSON."""
 
 import gzip
 import json
@@ -150,7 +150,7 @@ def test_a_capture_and_itself() -> None:
 
 
 def test_old_and_new_clients(tmp_path: Path) -> None:
-    """A field that a capture lacks has its default there: that is no value of the other one alone."""
+    """A field missing from a capture counts as its default, not as a value that only the other one has."""
     rows = [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
     old, new = (
         str(write(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")

@@ -1,4 +1,4 @@
-"""`tagwire draft-version`: in place, into another folder, as a dry run; what it reports and refuses."""
+"""`tagwire draft-version`: in place, to another folder, as a dry run; reports and rejected input."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_in_place_where_nothing_is_lost(folder: Path) -> None:
 def test_what_a_lock_or_a_revision_remembers_is_released(
     folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool
 ) -> None:
-    """Version 3 is not in the specs any more: as a draft it would have other bytes."""
+    """Version 3 was removed from the specs; a draft of it would have other bytes."""
     monkeypatch.chdir(folder.parent)
     project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\n' + ('lock = "lock.json"\n' * (not by_git))
     (folder.parent / "pyproject.toml").write_text(project)

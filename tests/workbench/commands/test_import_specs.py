@@ -1,4 +1,4 @@
-"""`tagwire import`: jars and folders to canonical specs; what it reports and refuses."""
+"""`tagwire import`: jars and folders to canonical specs; reports and rejected input."""
 
 import json
 import zipfile

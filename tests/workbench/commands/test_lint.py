@@ -1,4 +1,4 @@
-"""`tagwire lint` on messages: what is on, what settings and options change, what is excused, where findings are."""
+"""`tagwire lint` on messages: default rules, settings and options, exceptions, and locations of findings."""
 
 import json
 from functools import partial
@@ -30,7 +30,7 @@ until = %s
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A request with two types of one name, and a response that lacks a version of it."""
+    """Create a request with two types for one name, and a response that misses one of its versions."""
     monkeypatch.chdir(tmp_path)
     make_project(tmp_path)
     rack = [{"name": "Room", "type": "string", "versions": "0+"}]
@@ -142,7 +142,7 @@ def test_an_exception_that_expired_says_so(project: Path) -> None:
 
 
 def test_what_is_said_of_kafka() -> None:
-    """The archive is no construction site: few rules speak, none of them an error."""
+    """Few rules report anything about released specs, and none reports an error."""
     found = json.loads(lint(str(KAFKA), "--json").stdout)
     assert {each["rule"] for each in found} == {
         "TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83",

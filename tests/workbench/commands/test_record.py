@@ -1,4 +1,4 @@
-"""`tagwire record`: as a process in front of a mock peer, up to its end."""
+"""`tagwire record` as a process in front of a mock peer, until it exits."""
 
 import gzip
 import json
@@ -72,7 +72,7 @@ def port_of(process: "subprocess.Popen[str]") -> int:
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    """The frames; when the mark of a closed connection comes depends on the peer."""
+    """Return the frames, without the marks of closed connections, whose position depends on the peer."""
     found = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     return [row for row in found if row["dir"] != "close"]
 

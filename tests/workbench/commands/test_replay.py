@@ -1,4 +1,4 @@
-"""`tagwire replay`: captures played against mock peers."""
+"""`tagwire replay`: captures replayed against mock peers."""
 
 import json
 import time
@@ -138,7 +138,7 @@ def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
     ],
 )
 def test_missing_answers(reply: Reply, reason: str, peer: MockPeer, tmp_path: Path) -> None:
-    """The connection is given up; others go on."""
+    """Only the affected connection is abandoned."""
     peer.on(kafka.MetadataRequest).reply(reply)
     beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
     file = capture(tmp_path, ASKED, frame(METADATA, 12), ASKED, frame(METADATA, 12), beat, fine)
@@ -184,7 +184,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     assert (code, out) == (1, "") and refused in err and "Connect call" not in err
 
 
-# ---------------------------------------------------------------- what a server assigns
+# ---------------------------------------------------------------- ids assigned by the server
 
 RECORDED, ASSIGNED = UUID(int=1), UUID(int=2)
 BATCH = build([Record(0, 1, None, b"v")], "v2", producer_id=10, producer_epoch=0, base_sequence=0)
@@ -195,7 +195,7 @@ def exchange(number: int, request: Any, response: Any, version: int) -> list[Rec
 
 
 def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Into requests, and into what answers are compared with. Addresses may differ."""
+    """Ids are replaced in requests and in the expected responses. Addresses may differ."""
 
     def described(topic_id: UUID) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
@@ -231,7 +231,7 @@ def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """With their epochs, and in the heads of batches."""
+    """Including epochs, and the batch headers."""
 
     def produce(records: bytes) -> Any:
         data = [PartitionProduceData(index=0, records=records)]
@@ -264,7 +264,7 @@ def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> No
 
 
 def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Ids of other topics that stand in the same place, and values that say that there is no id."""
+    """Ids of other topics in the same position, and values that mean "no id"."""
 
     def described(*topics: tuple[str, UUID]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
@@ -282,7 +282,7 @@ def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_members_in_another_order() -> None:
-    """What has the place of one recorded id does not take that of another."""
+    """An id at another recorded id's position is not taken for it."""
 
     def joined(*ids: str) -> Any:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
@@ -295,7 +295,7 @@ def test_members_in_another_order() -> None:
 
 
 def test_topic_ids_are_learned_by_name() -> None:
-    """With topics in another order, and one more."""
+    """The topics are in another order, with an additional one."""
 
     def described(*topics: tuple[str, int]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
@@ -307,7 +307,7 @@ def test_topic_ids_are_learned_by_name() -> None:
 
 
 def test_the_same_ids_in_another_order() -> None:
-    """Of topics without names, as the same server may answer them."""
+    """Topics without names, as one server may list them."""
 
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
@@ -318,7 +318,7 @@ def test_the_same_ids_in_another_order() -> None:
 
 
 def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
-    """One that can't be read, and records that are no batches."""
+    """A request that can't be decoded, and records that are not batches."""
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
     carried = Carried(kafka.registry)
@@ -328,7 +328,7 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
-    """Of topics and partitions; what differs has the place of the recorded element."""
+    """Reordered topics and partitions; differences have the path of the recorded element."""
 
     def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
         responses = [
@@ -372,7 +372,7 @@ def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path) -> None:
-    """A request is sent again, and its connection closes where it closed."""
+    """A request is sent again, and its connection closes where the recorded one did."""
     asked, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     closed = RecordedFrame(1, False, -1, -1, None, None, Address("b", 1), 0.0, b"", is_close=True)
     file = capture(tmp_path, asked, answer, closed, replace(asked, connection=2), replace(answer, connection=2))

@@ -1,4 +1,4 @@
-"""What lint and collide find in the proposals; each rule has something that passes it and something that does not."""
+"""Findings of lint and collide in the proposals; each rule has a valid and an invalid design."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Cutting a spec to plain versions and adding one with optional fields: each range, each key, and real specs."""
+"""Cutting a spec to its plain versions and adding one with optional fields: ranges, keys, and real specs."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ FROM_THE_START = {name: spec for name, spec in RPCS.items() if name not in CUT}
 
 
 def message(*fields: Spec, **keys: Any) -> Spec:
-    """A request of versions 0-4, flexible from 3 on, in normal form."""
+    """Return a request of versions 0-4, flexible from 3 on, in normal form."""
     head = {"apiKey": 9, "type": "request", "name": "FooRequest", "validVersions": "0-4", "flexibleVersions": "3+"}
     return normal_form(head | {"fields": list(fields)} | keys)
 
@@ -60,8 +60,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # it ended with the last plain version, and does so still
-        ("1-3", "1+"),  # it went on behind the cut
+        ("0-2", "0-2"),  # ended with the last plain version, and still does
+        ("1-3", "1+"),  # continued after the cut
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),
@@ -83,7 +83,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
         ({"nullableVersions": "3+"}, {}),
         ({"flexibleVersions": "none"}, {}),
         ({"flexibleVersions": "4+"}, {}),
-        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged later on, mandatory before
+        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged later, mandatory before
         ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
     ],
 )

@@ -1,4 +1,4 @@
-"""A new version for a whole folder: pairs in step, all or nothing, and the committed specs of Kafka 2.4.1's RPCs."""
+"""A new version for a whole folder: request and response pairs, all or nothing, and the specs of Kafka 2.4.1's RPCs."""
 
 import gzip
 import json
@@ -181,7 +181,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
-        # Valid as it is: nothing uses the struct in version 4 yet.
+        # Valid, because nothing uses the struct in version 4 yet.
         (
             [
                 REQUEST
@@ -257,7 +257,7 @@ def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[
 
 
 def test_what_else_was_released_is_kept(tmp_path: Path) -> None:
-    """A lock remembers a version and a tag that the specs have no more."""
+    """A lock remembers a version and a tag that the specs no longer have."""
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
     known = SpecReader().read(
         [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
@@ -290,7 +290,7 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # where the last ones' folder must be
+    (out / "inner").write_text("in the way")  # blocks the folder of the last specs
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.*: can't be written"):
         plan.apply()

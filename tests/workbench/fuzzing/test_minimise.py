@@ -1,4 +1,4 @@
-"""Smaller inputs: what is beside a property goes, and the property stays."""
+"""Minimising inputs removes what a property does not need, and keeps the property."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_partition_is_left_of_many() -> None:
-    """Its topic has no name, no more partitions and no tagged fields, and there are no brokers."""
+    """The topic has no name, no other partitions and no tagged fields, and there are no brokers."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)
@@ -56,7 +56,7 @@ def test_texts_become_short_and_plain() -> None:
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"an API key that nobody has"}))
 def test_a_fault_stays_the_same_fault(rule: str) -> None:
-    """What is beside it goes, the tagged fields around it with fitting sizes."""
+    """The rest is removed, and the sizes of enclosing tagged fields are adjusted."""
     mutator = Mutator(kafka.registry, kind="response", prefix="key")
     wrong = mutator.mutate(b"", 1, rule=rule)
 

@@ -1,4 +1,4 @@
-"""What is offered where, also in text that is no JSON yet."""
+"""Completion: suggestions by position, including in text that is not valid JSON yet."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def labels(text: str) -> list[str]:
 
 
 def after(text: str, label: str) -> str:
-    """The text with an offer taken; the cursor where that puts it."""
+    """Return the text after accepting a suggestion, with the cursor where the suggestion puts it."""
     bare = text.replace("|", "", 1)
     [offer] = [each for each in offers(text) if each.label == label]
     cut = len(offer.text) - offer.behind_cursor
@@ -77,7 +77,7 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
         ('{ "type": "register", "entries": [ { | } ] }', ["key", "codec", "retriable"], ["type"]),
         ('{ "commonStructs": [ { | } ] }', ["name", "versions", "fields"], ["type"]),
         ('{ "fallback": { | } }', ["version", "errorCode"], ["name"]),
-        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # a single field may stand for the list
+        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # a single field may replace the list
         ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
     ],
 )
@@ -161,7 +161,7 @@ def test_types_are_primitives_and_the_structs_that_may_be_used_here() -> None:
 
 
 def test_every_key_of_the_schema_can_be_offered_somewhere() -> None:
-    """So that a new key is known to editors as soon as it is in the schema."""
+    """New keys of the schema are therefore known to editors immediately."""
     seen = set[str]()
     heads = ('"type": "request",', '"type": "response",', '"type": "format",', '"type": "register",')
     insides = ('"fields": [ {', '"commonStructs": [ {', '"optionalFields": [ {', '"entries": [ {', '"ranges": [ {', "")

@@ -1,4 +1,4 @@
-"""What an editor shows of keys, fields, structs, types and broken rules."""
+"""Hover texts for keys, fields, structs, types and broken rules."""
 
 import pytest
 
@@ -63,8 +63,8 @@ def test_what_is_shown(needle: str, expected: list[str]) -> None:
     [
         # Version 0 is not flexible: an int16 length, 1, and the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, the byte 1;
-        # no tags of the picture, none of the book.
+        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, the byte 1; no
+        # tags in the picture or the book.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
         # In a tagged section: tag 0, 2 bytes, compact length 1 plus 1, and the letter.

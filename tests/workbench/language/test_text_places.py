@@ -1,4 +1,4 @@
-"""Offsets, problems' lines and columns, and editors' positions in different units are the same places."""
+"""Offsets, lines and columns in problems, and editors' positions in different units all agree."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tree that takes every text: what it makes of whole ones, and where a cursor stands in broken ones."""
+"""The syntax tree that accepts any text: its result for valid text, and the cursor's context in invalid text."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def plain(value: Value) -> Any:
 
 
 def test_time_is_linear() -> None:
-    """Quadratic time would be minutes here."""
+    """Quadratic time would take minutes here."""
     started = process_time()
     tree = TextTree(40_000 * "[" + 40_000 * "}")
     assert {tree.token_at(offset) for offset in range(80_000)} == {(at, at + 1) for at in range(80_000)}
@@ -72,7 +72,7 @@ def test_values_know_their_characters() -> None:
         ('{ "a": { } | }', "comma", None, ""),
         ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
         ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
-        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # what a quote too few swallows is not replaced
+        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # text swallowed by a missing quote is not replaced
         ('{ "a" "b|"', "key", None, '"b"'),
     ],
 )

@@ -1,4 +1,4 @@
-"""Unsaved texts over a project on disk: the same problems as `tagwire validate` finds once they are saved."""
+"""Unsaved texts over a project on disk give the problems that `tagwire validate` would find after saving."""
 
 from pathlib import Path
 

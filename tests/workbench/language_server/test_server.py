@@ -1,4 +1,4 @@
-"""A real server, as an editor starts it: over standard input and output, with texts that nobody saves."""
+"""A real server as started by an editor, over standard input and output, with unsaved texts."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, 
 
 @pytest.fixture
 def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
-    """The editor with the request open, as it is on disk."""
+    """Return the editor with the request open, as it is on disk."""
     client, specs = session
     uri = (specs / "FindShelfRequest.json").as_uri()
     if uri in client.texts:
@@ -63,7 +63,7 @@ def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
 
 
 def written(client: Editor, uri: str, place: dict[str, Any]) -> str:
-    """The characters of a range."""
+    """Return the characters of a range."""
     edits = [{"range": place, "newText": "\0\0"}]
     before, after = client.texts[uri], client.after(uri, edits)
     start = after.index("\0\0")
@@ -99,7 +99,7 @@ def test_rules_about_the_set_while_typing(opened: tuple[Editor, str]) -> None:
     assert written(client, uri, problem["range"]) == '"FindShelfRequest"'
     client.type(uri, REQUEST.replace('"0-1"', '"0-2"'))
     client.diagnostics(uri)
-    client.diagnostics(other, "TW808")  # of a file that nobody has opened
+    client.diagnostics(other, "TW808")  # the file is not open
     client.type(uri, REQUEST)
     client.diagnostics(other)
 

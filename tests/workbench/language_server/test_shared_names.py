@@ -1,4 +1,4 @@
-"""What the specs of a set share, by a real server: structs and registers renamed in all files, errors told once."""
+"""Names shared by a set of specs, on a real server: renaming structs and registers in all files, no repeated errors."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 
 
 
 def add_kinds(root: Path) -> None:
-    """A register beside the shapes, as the enum of a field of a message and of a shared struct."""
+    """Add a register that is the enum of a field in a message and in a shared struct."""
     (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
     for name in ("PlaceRequest", "Line"):
         path = root / "specs" / f"{name}.json"
@@ -43,7 +43,7 @@ def client(root: Path) -> Iterator[Editor]:
 
 
 def apply(client: Editor, root: Path, steps: list[dict[str, Any]]) -> None:
-    """Do what an edit says, on disk."""
+    """Apply an edit on disk."""
     for step in steps:
         if step.get("kind") == "rename":
             path_of(root, step["oldUri"]).rename(path_of(root, step["newUri"]))
@@ -95,7 +95,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
 
 
 def test_an_editor_that_renames_no_files(root: Path) -> None:
-    """It gets the edits alone, and those of texts that nobody saved yet go by these."""
+    """The editor gets only text edits, which for an open file apply to its unsaved text."""
     with editor(root) as client:
         request = client.open(root / "specs" / "PlaceRequest.json")
         client.type(request, "// mine\n" + client.texts[request])

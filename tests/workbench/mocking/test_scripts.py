@@ -1,4 +1,4 @@
-"""Scripts of mock peers: what they answer, without a socket, and the place of each fault."""
+"""Scripts of mock peers: their responses, without a socket, and the position of each error."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def answer(connection: PeerConnection, message: Message, version: int) -> Any:
     return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
 
 
-# ---------------------------------------------------------------- what scripts say
+# ---------------------------------------------------------------- responses of scripts
 
 
 @pytest.mark.parametrize("version", [0, 4])
@@ -188,7 +188,7 @@ def test_the_example_is_a_script() -> None:
 
 
 def test_scalars_are_those_of_json(tmp_path: Path) -> None:
-    """In YAML 1.1, `no` would be false, 010 eight, 1_0 ten, and the date no text."""
+    """In YAML 1.1, `no` would be false, 010 eight, 1_0 ten, and the date not a string."""
     text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
     peer = play(tmp_path, text)
     asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])
@@ -272,7 +272,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         read_script(tmp_path / "script.yaml")
 
 
-# ---------------------------------------------------------------- what messages don't have
+# ---------------------------------------------------------------- unknown fields
 
 
 @pytest.mark.parametrize(

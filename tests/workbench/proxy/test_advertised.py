@@ -1,4 +1,4 @@
-"""Addresses in the responses of real brokers: each is moved, wherever it stands, and nothing else changes."""
+"""Addresses in the responses of real brokers are all replaced, and nothing else changes."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ def frame(row: Any) -> bytes:
 
 
 def address(host: bytes, port: int) -> bytes:
-    """The end of a host, and the port behind it, as they stand in all these responses."""
+    """Return the end of a host and the port after it, as encoded in all these responses."""
     return host + port.to_bytes(4, "big")
 
 

@@ -1,4 +1,4 @@
-"""Connections through a proxy without sockets: what goes on, what is recorded, and what is noted, however it is cut."""
+"""Connections through a proxy without sockets: forwarding, recording and notes, however the bytes are split."""
 
 import tracemalloc
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ def response(message: Any, version: int, number: int = 1) -> bytes:
 
 
 class Recording:
-    """A proxy with a connection, and what it recorded."""
+    """A proxy with a connection, and its recording."""
 
     def __init__(self, registry: Any = None, **more: Any) -> None:
         self.frames: list[RecordedFrame] = []
@@ -157,7 +157,7 @@ def test_the_fallback_of_api_versions() -> None:
 
 
 def test_requests_without_a_response() -> None:
-    """A ProduceRequest with acks 0 waits for none, so a later request may have its correlation id."""
+    """A ProduceRequest with acks 0 gets no response, so a later request may reuse its correlation id."""
     it = Recording()
     for number in (1, 1, 2):
         it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
@@ -168,7 +168,7 @@ def test_requests_without_a_response() -> None:
 
 
 def test_requests_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest are forgotten."""
+    """The oldest requests are forgotten."""
     monkeypatch.setattr("tagwire_workbench.proxy.connection._MOST_WAITING", 2)
     it = Recording()
     for number in (1, 2, 3):
@@ -270,7 +270,7 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
 
 
 def test_frames_that_memory_does_not_hold() -> None:
-    """They go on, untouched, and are not recorded; later ones are."""
+    """Large frames are forwarded unchanged and not recorded; later frames are."""
     it = Recording(max_held=50)
     asked = request(kafka.MetadataRequest(), 12)
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
@@ -293,7 +293,7 @@ def test_the_largest_frame() -> None:
 
 
 def test_which_fields_are_addresses() -> None:
-    """Those of brokers; not those of acls or of the clients of groups."""
+    """The fields of brokers, but not of ACLs or of the clients of groups."""
     found = {
         name: [*address_structs(kafka.registry[name])]
         for name in kafka.registry
@@ -328,7 +328,7 @@ FIND = [
 
 
 def test_a_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Responses are paired by their order, and addresses are found in its messages."""
+    """Responses are paired by order, and addresses are found in the protocol's messages."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
     )

@@ -1,4 +1,4 @@
-"""Memory that a process frees and takes again costs no new pages."""
+"""Freed memory is reused without new pages."""
 
 import os
 import platform
@@ -35,7 +35,7 @@ def _faults(first: str = "", **variables: str) -> int:
 
 
 def test_fresh_pages_are_what_freed_memory_costs() -> None:
-    """Without any setting each frame takes pages of its own, so the other tests can fail."""
+    """With default settings each frame needs new pages, which proves that the other tests can fail."""
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
 
 

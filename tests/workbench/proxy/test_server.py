@@ -1,4 +1,4 @@
-"""Proxies on sockets, with a mock peer behind them: what needs sockets. All else is tested without."""
+"""Proxies on sockets with a mock peer as the server; other tests cover everything that works without sockets."""
 
 import asyncio
 import gzip
@@ -41,7 +41,7 @@ def peer() -> Generator[MockPeer]:
 
 
 def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
-    """The proxy after a play that is bounded in time."""
+    """Run a client against a proxy with a timeout, and return the proxy."""
     frames: list[RecordedFrame] = []
     address = peer.address if isinstance(peer, MockPeer) else peer
     assert address is not None
@@ -81,7 +81,7 @@ def test_a_hundred_connections(peer: MockPeer) -> None:
 
 
 def test_half_closed(peer: MockPeer) -> None:
-    """A client that sends no more still gets its answers."""
+    """A client that has closed its sending side still receives responses."""
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
@@ -132,7 +132,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_comes_and_goes() -> None:
-    """Clients try again at once: that it can't be reached is noted once each time that it goes."""
+    """Clients retry at once, but each outage is noted only once."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         nobody = Address(*listening.getsockname())
 
@@ -154,7 +154,7 @@ def test_a_server_that_comes_and_goes() -> None:
 
 
 def test_nothing_piles_up() -> None:
-    """Neither side reads: after some time no more bytes are taken."""
+    """If neither side reads, the proxy stops accepting bytes after a while."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         taken = 0
 
@@ -221,7 +221,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 
 def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
-    """A broker that was told to advertise the proxy: a further listener would lead back to this one."""
+    """If a broker advertises the proxy's own address, another listener would lead back to the proxy."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
@@ -325,7 +325,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_written_before_the_end(tmp_path: Path) -> None:
-    """A killed process leaves whole members: it is readable at any time."""
+    """A killed process leaves complete gzip members, so the file is always readable."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
     while not (data := gzip.decompress(file.path.read_bytes())):
@@ -342,7 +342,7 @@ def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever adds frames is told, also one who waits."""
+    """Threads that add frames get the error, including a thread that is waiting."""
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
     file = CaptureFile(tmp_path / "frames.jsonl")
     file._process.kill()
@@ -356,7 +356,7 @@ def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("kind", ["gzip", "plain"])
 def test_a_full_disk(kind: str) -> None:
-    """The process says so, and ends."""
+    """The process reports the error and exits."""
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, writing.__file__, kind]
         done = subprocess.run(
@@ -367,7 +367,7 @@ def test_a_full_disk(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "opened"), [("gzip", gzip.open), ("plain", open)])
 def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> None:
-    """The file ends with a whole line, or a whole gzip member."""
+    """The file ends with a complete line or a complete gzip member."""
     path = tmp_path / "frames"
     start = b'{"dir": "req", "hex": "'
     frame = random.Random(1).randbytes(300_000)
@@ -381,7 +381,7 @@ def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> Non
             for _ in range(10):
                 process.stdin.write(piece)
                 process.stdin.flush()
-                time.sleep(0.6)  # longer than lines wait for others
+                time.sleep(0.6)  # longer than the delay for batching lines
         assert process.wait() == 1
     with opened(path, "rb") as lines:
         found = [json.loads(line)["hex"] for line in lines]
@@ -390,7 +390,7 @@ def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
 def test_members(sizes: list[int], tmp_path: Path) -> None:
-    """Full ones and others; a frame of any size is one line."""
+    """Full members and others; a frame of any size is one line."""
     with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
         for number, size in enumerate(sizes):
             file.add(frame(number, bytes([number]) * size))

@@ -1,4 +1,4 @@
-"""Seeds and dictionaries of fuzzers."""
+"""Seeds and dictionaries for fuzzers."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ ALL = [(registry[name], version) for registry in REGISTRIES for name in registry
 
 
 def test_every_version_of_every_message_has_some() -> None:
-    """They are what the version carries: each comes back from its bytes, and no two are the same."""
+    """The seeds fit their version: each decodes to its value, and all differ."""
     for cls, version in ALL:
         made = dict(seeds(cls, version))
         assert made and set(made) <= set(SHAPES)
@@ -31,7 +31,7 @@ def test_every_version_of_every_message_has_some() -> None:
 
 
 def test_the_shapes_by_hand() -> None:
-    """HeartbeatRequest v4: three compact texts, of which the last may be null, an int32, and the tagged fields."""
+    """HeartbeatRequest v4: three compact strings, the last nullable, an int32, and the tagged fields."""
     made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
     assert made == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",
@@ -86,7 +86,7 @@ LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
 
 
 def test_dictionaries_can_be_read_by_fuzzers() -> None:
-    """A name, and bytes in quotes with escapes of two hex digits; a token has at most 128 bytes (AFL++)."""
+    """A name, and quoted bytes with escapes of two hex digits; a token has at most 128 bytes (AFL++)."""
     keys = [(kafka.registry.request(key), version) for key in kafka.ApiKey for version in (0, 1)]
     tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), keys=keys)
     lines = dictionary_text(tokens).splitlines()

@@ -1,8 +1,8 @@
 """Mutations, read and written by Kafka's own message classes.
 
-Valid ones are written back as the same bytes. Of the others, Kafka's classes read what our lenient reader does, and no
-more. One difference is known: a tag of a field that only other versions have is unknown to us, and refused by Kafka.
-Versions that the release of `kafka_jars` lacks are left out.
+Kafka writes valid mutations back as equal bytes. Of the others, it reads exactly what tagwire's lenient reader accepts,
+with one exception: for a field that only other versions have, tagwire treats the tag as unknown, and Kafka rejects it.
+Versions missing from the release in `kafka_jars` are skipped.
 """
 
 import re
@@ -31,7 +31,7 @@ def all_mutations() -> Iterator[Mutation]:
 
 
 def differences(made: Mutation, answer: str) -> Iterator[str]:
-    """What Kafka does otherwise than is claimed, or than our lenient reader does."""
+    """Yield the differences between Kafka's answer and the mutation's claim, or tagwire's lenient reader."""
     if made.kind == "valid" and made.canonical and answer != made.data.hex():
         yield "is valid, and not written back"
     try:

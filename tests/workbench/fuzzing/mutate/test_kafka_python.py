@@ -1,4 +1,4 @@
-"""What docs/howto-fuzzing.md says of kafka-python is so, in the release that it names. Skipped without it."""
+"""Checks the claims about kafka-python in docs/howto-fuzzing.md with the release named there. Skipped without it."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Mutations keep what they claim: valid ones are read and written, invalid ones refused at the place that they name."""
+"""Mutations keep their claims: valid ones are read and written, invalid ones are rejected at the claimed position."""
 
 from collections import Counter
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_every_version_of_every_message() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule(rule: str) -> None:
-    """Each can be asked for, and is broken as it says."""
+    """Each rule can be selected, and is broken as described."""
     mutator = Mutator(kafka.registry, frames=True)
     for number in range(20):
         made = mutator.mutate(b"", number, rule=rule)
@@ -60,7 +60,7 @@ def test_each_rule(rule: str) -> None:
 
 
 def decoded(made: Mutation, form: dict[str, Any]) -> Any:
-    """What the registry makes of an input, with offsets from its beginning."""
+    """Return the registry's result for an input, with offsets from its beginning."""
     begin = 4 if "prefix" in form else 0
     rest = made.data[begin:]
     try:
@@ -77,7 +77,7 @@ def decoded(made: Mutation, form: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_framed_inputs(name: str) -> None:
-    """What stands before a message stays right, and offsets count from the first byte of the input."""
+    """The bytes before a message stay valid, and offsets count from the first byte of the input."""
     form = FORMS[name]
     mutator, kinds = Mutator(kafka.registry, **form), Counter[str]()
     data = mutator.seed(Random(name))
@@ -97,7 +97,7 @@ def test_framed_inputs(name: str) -> None:
 
 
 def common(one: bytes, other: bytes) -> int:
-    """How many first bytes are the same."""
+    """Return the length of the common prefix."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -124,7 +124,7 @@ GAUGE = {
 
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
-    """Closed enums, unique keys and unions stay right, or are broken where the fault says."""
+    """Closed enums, unique keys and unions stay valid, or are broken as the error says."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     made = [mutation for one in each for mutation in mutations(*one, 60)]
@@ -158,7 +158,7 @@ def test_inputs_that_are_no_messages(data: bytes) -> None:
 
 
 def test_near_bytes_are_near_a_message() -> None:
-    """A seed takes the place of what is no message; one that has a fault is kept."""
+    """Bytes that are not a message are replaced by a seed; a message with an error is kept."""
     for data, mutator in [
         (b"", Mutator(kafka.registry, kind="request", prefix="key")),
         (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
