@@ -1,7 +1,7 @@
 """Compare the errors and traces of the native engine with the interpreter's.
 
-The interpreter is the reference. The engine can't fall back on it here, so an engine that doesn't find an error's
-position fails instead of asking the interpreter.
+The interpreter is the reference. While decoding, the engine can't fall back on it here, so an engine that doesn't find
+an error's position fails instead of asking the interpreter. Errors in values come from the interpreter alone.
 """
 
 from collections.abc import Callable, Generator
@@ -53,11 +53,9 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """Prevent the engine from falling back on the interpreter inside the block."""
+    """Prevent the engine from letting the interpreter decode a whole message inside the block."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):
-            for name in names:
-                patch.setattr(module, name, asked)
+        patch.setattr(reader, "decode", asked)
         yield
 
 
@@ -82,10 +80,11 @@ def writing_differs(sample: Sample, message: Any) -> str | None:
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     slow = facts(writer.encode, layout, message)
     for name in ("encode", "encoded_size"):
-        with closed_way():
-            fast = facts(getattr(serializer, name), message)
+        fast = facts(getattr(serializer, name), message)
         if fast != slow:
             return f"{name} {fast}, interpreter {slow}"
+    if slow is None and serializer.encoded_size(message) != len(serializer.encode(message)):
+        return f"a size of {serializer.encoded_size(message)} for {len(serializer.encode(message))} bytes"
     return None
 
 

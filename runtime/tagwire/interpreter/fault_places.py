@@ -8,16 +8,13 @@ what its own field costs, not what the bytes before it do.
 """
 
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tagwire.interpreter.framed_cursor import Scopes
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.ruled_cursor import TagFields
-from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
-from tagwire.sensitive import without_frames
-from tagwire.wire.byte_count import ByteCount
 
 __all__ = ["FaultPlace", "Site", "read_on", "refuse_bytes"]
 
@@ -120,39 +117,3 @@ def _field(struct: StructLayout, name: str) -> Item:
 def _of(kind: type[T], value: object) -> T:
     assert isinstance(value, kind)
     return value
-
-
-# ---------------------------------------------------------------- values that can't be written
-
-
-class WriteSite(IntEnum):
-    """What could not be written; the names and numbers of `tw_write_site` in measure.h."""
-
-    VALUE = 1
-    STRUCT = 2
-    SECTION = 3
-
-
-@without_frames
-def refuse_value(layout: Layout, message: Any, site: int, path: list[str | int]) -> None:
-    """Raise the EncodeError of the value that a path leads to; return where the interpreter takes it."""
-    type, scopes = _inside(layout, path)
-    value = message
-    try:
-        for step in path:
-            value = value[step] if isinstance(step, int) else getattr(value, step)
-    except (AttributeError, LookupError, TypeError):
-        return  # it was changed meanwhile
-    writer = LayoutWriter(layout, ByteCount)
-    writer.path = path
-    writer.scopes = scopes
-    if site == WriteSite.VALUE:
-        writer.value(type, value, ByteCount())
-        return
-    struct = _of(Nested, type).struct
-    if site == WriteSite.STRUCT:
-        writer.struct(struct, value, ByteCount())
-    elif isinstance(struct.section, OptionalBuffer):
-        writer.optional_buffer(struct.section, writer.getter(struct, value), ByteCount())
-    else:
-        writer.tagged_section(_of(TaggedSection, struct.section), writer.getter(struct, value), ByteCount())

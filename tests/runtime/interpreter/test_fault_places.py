@@ -1,7 +1,7 @@
 """The native engine finds an error's position, and the interpreter reports the error as if it had read everything.
 
-The interpreter is the reference. The engine can't fall back on it here, so an engine that doesn't find a position
-fails.
+The interpreter is the reference. While decoding, the engine can't fall back on it here, so an engine that doesn't find
+a position fails. Errors in values come from the interpreter alone.
 """
 
 from random import Random

@@ -8,26 +8,26 @@
 
 #include "columns/column_take_impl.h"
 
-static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at);
-static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at);
+static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at);
+static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at);
 
 /* ---------------------------------------------------------------- tag sections */
 
-static int tw_take_unknown(const tw_steps *s, tw_walk *w, int64_t tag, int64_t size)
+static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size)
 {
     tw_reader *r = &w->r;
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown >= 0) { /* a list of structs of a tag and its bytes */
+    if (s->unknown_slot >= 0) { /* a list of structs of a tag and its bytes */
         tw_frame *frame = w->frame;
-        int32_t level = frame->columns[s->unknown].inner;
+        int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
         int32_t key = (int32_t)tag;
         fault = tw_reserve(frame, level, at + 1);
         if (fault == 0) {
-            memcpy(frame->buffers[s->unknown + 2].values + 4 * at, &key, 4);
-            fault = tw_put_bytes(frame, s->unknown + 3, at, r->p, size);
+            memcpy(frame->buffers[s->unknown_slot + 2].values + 4 * at, &key, 4);
+            fault = tw_put_bytes(frame, s->unknown_slot + 3, at, r->p, size);
             frame->levels[level].length = at + 1;
         }
     }
@@ -36,7 +36,7 @@ static int tw_take_unknown(const tw_steps *s, tw_walk *w, int64_t tag, int64_t s
 }
 
 /* The value of one tagged field of `size` bytes; `seen` has a bit for each known one. */
-static int tw_take_tag(const tw_steps *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
+static int tw_take_tag(const tw_struct *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
 {
     tw_reader *r = &w->r;
     if (size < 0 || size > r->end - r->p)
@@ -59,7 +59,7 @@ static int tw_take_tag(const tw_steps *s, tw_walk *w, int64_t at, int64_t tag, i
     return tw_take_unknown(s, w, tag, size);
 }
 
-static int tw_take_tagged_section(const tw_steps *s, tw_walk *w, int64_t at, uint64_t *seen)
+static int tw_take_tagged_section(const tw_struct *s, tw_walk *w, int64_t at, uint64_t *seen)
 {
     int64_t count = tw_read_uvarint(&w->r), last = -1;
     if (count < 0)
@@ -78,7 +78,7 @@ static int tw_take_tagged_section(const tw_steps *s, tw_walk *w, int64_t at, uin
     return 0;
 }
 
-static int tw_take_optional_buffer(const tw_steps *s, tw_walk *w, int64_t at, uint64_t *seen)
+static int tw_take_optional_buffer(const tw_struct *s, tw_walk *w, int64_t at, uint64_t *seen)
 {
     tw_reader *r = &w->r;
     int64_t size, tag, last = -1;
@@ -100,33 +100,33 @@ static int tw_take_optional_buffer(const tw_steps *s, tw_walk *w, int64_t at, ui
 }
 
 /* A section with something in it, or one of the draft's: then the defaults of what it left out. */
-static int tw_take_section(const tw_steps *s, tw_walk *w, int64_t at)
+static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     uint64_t seen = 0;
     int fault = s->section == TW_TAGGED_SECTION ? tw_take_tagged_section(s, w, at, &seen)
                                                 : tw_take_optional_buffer(s, w, at, &seen);
     for (int32_t index = 0; index < s->tagged_count && fault == 0; index++)
-        if (s->tagged[index].column >= 0 && !(seen >> index & 1))
-            fault = tw_put_default(w->frame, s->tagged[index].column, at);
-    if (s->unknown >= 0 && fault == 0) {
+        if (s->tagged[index].slot >= 0 && !(seen >> index & 1))
+            fault = tw_put_default(w->frame, s->tagged[index].slot, at);
+    if (s->unknown_slot >= 0 && fault == 0) {
         tw_frame *frame = w->frame;
-        tw_put_offset(frame->buffers + s->unknown, at + 1, frame->levels[frame->columns[s->unknown].inner].length);
+        tw_put_offset(frame->buffers + s->unknown_slot, at + 1, frame->levels[frame->columns[s->unknown_slot].inner].length);
     }
     return fault;
 }
 
 /* ---------------------------------------------------------------- structs */
 
-static inline int tw_take_items(const tw_steps *s, tw_walk *w, int64_t at)
+static inline int tw_take_items(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_buffers *const buffers = w->frame->buffers;
     const uint8_t *p = w->r.p, *const end = w->r.end;
-    for (const tw_step *step = s->items, *last = step + s->items_count; step < last; step++) {
+    for (const tw_field *step = s->items, *last = step + s->items_count; step < last; step++) {
         int fault, width = tw_width[step->kind];
         if (width) {
             if (TW_UNLIKELY(end - p < step->run))
                 return TW_REFUSED;
-            fault = tw_take_fixed(step, p, step->column < 0 ? NULL : buffers[step->column].values, at);
+            fault = tw_take_fixed(step, p, step->slot < 0 ? NULL : buffers[step->slot].values, at);
             p += width;
         } else if (step->kind == TW_TEXT)
             fault = tw_take_sized_at(step, w, &p, at);
@@ -142,7 +142,7 @@ static inline int tw_take_items(const tw_steps *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-static int tw_take_fields(const tw_steps *s, tw_walk *w, int64_t at)
+static int tw_take_fields(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
     int fault = s->section == TW_OPTIONAL_BUFFER ? tw_take_section(s, w, at) : 0;
@@ -151,17 +151,17 @@ static int tw_take_fields(const tw_steps *s, tw_walk *w, int64_t at)
     if (fault == 0 && s->section == TW_TAGGED_SECTION) {
         if (TW_LIKELY(r->p < r->end && *r->p == 0)) {
             r->p++;
-            for (int32_t index = 0; index < s->idle_count && fault == 0; index++)
-                fault = tw_put_default(w->frame, s->idle[index], at);
+            for (int32_t index = 0; index < s->filled_count && fault == 0; index++)
+                fault = tw_put_default(w->frame, s->filled[index].slot, at);
         } else
             fault = tw_take_section(s, w, at);
     }
-    for (int32_t index = 0; index < s->absent_count && fault == 0; index++)
-        fault = tw_put_default(w->frame, s->absent[index].column, at);
+    for (int32_t index = 0; index < s->missing_count && fault == 0; index++)
+        fault = tw_put_default(w->frame, s->missing[index].slot, at);
     return fault;
 }
 
-static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at)
+static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
     const uint8_t *around = r->end;
@@ -183,24 +183,24 @@ static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-static int tw_take_nested(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
 {
-    int present = tw_read_marker(s->marker, &w->r);
+    int present = tw_is_present(s, &w->r);
     if (present > 0)
         return tw_take_struct(s->child, w, at);
-    if (present == 0 && s->column >= 0)
-        tw_put_null(w->frame, s->column, at);
+    if (present == 0 && s->slot >= 0)
+        tw_put_null(w->frame, s->slot, at);
     return present;
 }
 
 /* ---------------------------------------------------------------- arrays */
 
-static int tw_take_elements(const tw_step *e, tw_walk *w, int64_t base, int64_t count)
+static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t count)
 {
     int64_t width = tw_width[e->kind];
     int fault = 0;
     if (width) {
-        uint8_t *values = e->column < 0 ? NULL : w->frame->buffers[e->column].values;
+        uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
         if (values == NULL && e->kind != TW_BOOL) { /* any bytes are right, and kept nowhere */
             w->r.p += width * count;
             return 0;
@@ -221,10 +221,10 @@ static int tw_take_elements(const tw_step *e, tw_walk *w, int64_t base, int64_t 
 }
 
 /* To the end of what holds the array. */
-static int tw_take_to_end(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;
-    int32_t level = s->column < 0 ? -1 : frame->columns[s->column].inner;
+    int32_t level = s->slot < 0 ? -1 : frame->columns[s->slot].inner;
     int64_t base = level < 0 ? 0 : frame->levels[level].length, count = 0;
     int fault = 0;
     while (w->r.p < w->r.end && fault == 0) {
@@ -238,12 +238,12 @@ static int tw_take_to_end(const tw_step *s, tw_walk *w, int64_t at)
     }
     if (level >= 0 && fault == 0) {
         frame->levels[level].length = base + count;
-        tw_put_offset(frame->buffers + s->column, at + 1, base + count);
+        tw_put_offset(frame->buffers + s->slot, at + 1, base + count);
     }
     return fault;
 }
 
-static int tw_take_array(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
     tw_frame *frame = w->frame;
@@ -257,21 +257,21 @@ static int tw_take_array(const tw_step *s, tw_walk *w, int64_t at)
     /* Before anything is allocated: each element takes at least `minimum` bytes. */
     if (TW_UNLIKELY(count * s->element->minimum > r->end - r->p || (r->elements -= count) < 0))
         return TW_REFUSED;
-    if (s->column < 0)
+    if (s->slot < 0)
         return tw_take_elements(s->element, w, 0, count);
-    base = frame->levels[frame->columns[s->column].inner].length;
-    fault = tw_reserve(frame, frame->columns[s->column].inner, base + count);
+    base = frame->levels[frame->columns[s->slot].inner].length;
+    fault = tw_reserve(frame, frame->columns[s->slot].inner, base + count);
     if (fault == 0)
         fault = tw_take_elements(s->element, w, base, count);
     if (fault < 0)
         return fault;
-    frame->levels[frame->columns[s->column].inner].length = base + count;
-    tw_put_offset(frame->buffers + s->column, at + 1, base + count);
+    frame->levels[frame->columns[s->slot].inner].length = base + count;
+    tw_put_offset(frame->buffers + s->slot, at + 1, base + count);
     return 0;
 }
 
 /* Bytes that have one size. */
-static int tw_take_block(const tw_step *s, tw_reader *r, uint8_t *values, int64_t at)
+static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)
         return TW_REFUSED;
@@ -281,20 +281,20 @@ static int tw_take_block(const tw_step *s, tw_reader *r, uint8_t *values, int64_
     return 0;
 }
 
-static int tw_take_optional(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_optional(const tw_field *s, tw_walk *w, int64_t at)
 {
-    int present = tw_read_marker(s->marker, &w->r);
+    int present = tw_is_present(s, &w->r);
     if (present > 0)
         return tw_take_value(s->element, w, at);
-    if (present == 0 && s->column >= 0)
-        tw_put_null(w->frame, s->column, at);
+    if (present == 0 && s->slot >= 0)
+        tw_put_null(w->frame, s->slot, at);
     return present;
 }
 
-static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
-    uint8_t *values = s->column < 0 ? NULL : w->frame->buffers[s->column].values;
+    uint8_t *values = s->slot < 0 ? NULL : w->frame->buffers[s->slot].values;
     int width = tw_width[s->kind], fault;
     if (width) {
         if (r->end - r->p < width)

@@ -56,7 +56,7 @@ cdef class Decoder:
             clear(&version)
             read_array(&version, &versions.type.c, &versions.c, "i", "version")
             d.versions = &version
-        d.tables, d.low, d.tables_count = self.table.steps, self.table.low, self.table.count
+        d.tables, d.low, d.tables_count = self.table.plans, self.table.low, self.table.count
         d.value = self.shape.index(self.value)
         d.error = -1 if self.value is self.shape.root else self.shape.index(self.shape.root.children[1])
         d.tried = self.limit(&d, limits)

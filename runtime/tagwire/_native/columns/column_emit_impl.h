@@ -63,35 +63,13 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
 /* ---------------------------------------------------------------- single values */
 
 /* An integer that is there; its bits where both sides are unsigned. */
-static inline int tw_give_int(const tw_step *s, const tw_source *source, uint8_t *p, int64_t at)
+static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;
     int above = tw_source_int(source, at, &x);
     if (above < 0)
         return s->kind == TW_UINT64 ? (tw_put64(p, (uint64_t)x), 0) : TW_REFUSED;
-    switch (s->kind) {
-    case TW_INT8:
-        *p = (uint8_t)x;
-        return x == (int8_t)x ? 0 : TW_REFUSED;
-    case TW_UINT8:
-        *p = (uint8_t)x;
-        return x == (uint8_t)x ? 0 : TW_REFUSED;
-    case TW_INT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (int16_t)x ? 0 : TW_REFUSED;
-    case TW_UINT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (uint16_t)x ? 0 : TW_REFUSED;
-    case TW_INT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (int32_t)x ? 0 : TW_REFUSED;
-    case TW_UINT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (uint32_t)x ? 0 : TW_REFUSED;
-    default:
-        tw_put64(p, (uint64_t)x);
-        return s->kind == TW_UINT64 && x < 0 ? TW_REFUSED : 0;
-    }
+    return tw_put_int(s->kind, p, x) < 0 ? TW_REFUSED : 0;
 }
 
 static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
@@ -128,9 +106,9 @@ static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *source = e->sources + s->column;
+    const tw_source *source = e->sources + s->slot;
     int fault = tw_room(e, 16);
     uint8_t *p;
     if (fault < 0)
@@ -153,9 +131,9 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_
 }
 
 /* Bytes that have one size. */
-static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *source = e->sources + s->column;
+    const tw_source *source = e->sources + s->slot;
     const uint8_t *data;
     int64_t size;
     int fault;
@@ -167,9 +145,9 @@ static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_step *s, tw_emitter *e, 
     return fault < 0 ? fault : tw_give_block(e, data, size);
 }
 
-static TW_MAYBE_UNUSED int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_varint(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *source = e->sources + s->column;
+    const tw_source *source = e->sources + s->slot;
     int64_t x;
     uint64_t bits;
     int above, fault = tw_room(e, 10);
@@ -187,7 +165,7 @@ static TW_MAYBE_UNUSED int tw_give_varint(const tw_step *s, tw_emitter *e, int64
     return 0;
 }
 
-static int tw_give_null(const tw_step *s, tw_emitter *e)
+static int tw_give_null(const tw_field *s, tw_emitter *e)
 {
     int fault = s->nullable ? tw_room(e, 4) : TW_REFUSED;
     uint8_t *p;
@@ -213,9 +191,9 @@ static int tw_give_null(const tw_step *s, tw_emitter *e)
     return 0;
 }
 
-static TW_MAYBE_UNUSED int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *source = e->sources + s->column;
+    const tw_source *source = e->sources + s->slot;
     const uint8_t *data;
     int64_t size;
     int fault;

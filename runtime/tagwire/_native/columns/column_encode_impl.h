@@ -8,8 +8,8 @@
 
 #include "columns/column_emit_impl.h"
 
-static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at);
-static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at);
+static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at);
+static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at);
 
 /* ---------------------------------------------------------------- defaults */
 
@@ -71,10 +71,10 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 }
 
 /* Refuses values that this version would lose. */
-static int tw_refuse_losses(const tw_steps *s, tw_emitter *e, int64_t at)
+static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
-    for (int32_t index = 0; index < s->absent_count; index++) {
-        int same = s->absent[index].ignorable ? 1 : tw_is_default(e, s->absent[index].column, at);
+    for (int32_t index = 0; index < s->missing_count; index++) {
+        int same = s->missing[index].ignorable ? 1 : tw_is_default(e, s->missing[index].slot, at);
         if (same != 1)
             return same == 0 ? TW_REFUSED : same;
     }
@@ -85,7 +85,7 @@ static int tw_refuse_losses(const tw_steps *s, tw_emitter *e, int64_t at)
 
 /* One entry of a section: `step` or, where that is NULL, bytes of an unknown tag. */
 static int tw_give_entry(
-    const tw_steps *s, tw_emitter *e, int64_t tag, const tw_step *step, int64_t at, const uint8_t *data, int64_t size)
+    const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
     int draft = s->section == TW_OPTIONAL_BUFFER, fault = tw_room(e, TW_LENGTH_WIDTH);
     int64_t place;
@@ -107,9 +107,9 @@ static int tw_give_entry(
 }
 
 /* The unknown tag at an index of the map's entries. */
-static int tw_unknown_at(const tw_steps *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
+static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
-    const tw_source *entries = e->sources + s->unknown + 1;
+    const tw_source *entries = e->sources + s->unknown_slot + 1;
     int64_t highest = s->section == TW_TAGGED_SECTION ? TW_UVARINT_MAX : 0xFFFF;
     if (!tw_is_there(entries, at) || !tw_is_there(entries + 1, at) || !tw_is_there(entries + 2, at))
         return TW_REFUSED;
@@ -122,7 +122,7 @@ static int tw_unknown_at(const tw_steps *s, const tw_emitter *e, int64_t at, int
 }
 
 /* Known tagged fields up to a tag, from the `next`th on. */
-static int tw_give_known(const tw_steps *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
+static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
         int fault = bits >> *next & 1 ? tw_give_entry(s, e, s->tagged[*next].tag, s->tagged + *next, at, NULL, 0) : 0;
@@ -132,7 +132,7 @@ static int tw_give_known(const tw_steps *s, tw_emitter *e, int64_t at, uint64_t 
     return 0;
 }
 
-static int tw_give_entries(const tw_steps *s, tw_emitter *e, int64_t at, uint64_t bits, int64_t from, int64_t count)
+static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int64_t from, int64_t count)
 {
     int64_t last = -1, tag, size;
     const uint8_t *data;
@@ -152,9 +152,9 @@ static int tw_give_entries(const tw_steps *s, tw_emitter *e, int64_t at, uint64_
     return tw_give_known(s, e, at, bits, &next, INT64_MAX);
 }
 
-static int tw_give_section(const tw_steps *s, tw_emitter *e, int64_t at)
+static int tw_give_section(const tw_struct *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *unknown = e->sources + s->unknown;
+    const tw_source *unknown = e->sources + s->unknown_slot;
     uint64_t bits = 0;
     int64_t from = 0, others = 0, known = 0;
     int fault;
@@ -162,7 +162,7 @@ static int tw_give_section(const tw_steps *s, tw_emitter *e, int64_t at)
         return TW_REFUSED;
     fault = tw_source_elements(unknown, at, &from, &others);
     for (int32_t index = 0; index < s->tagged_count && fault == 0; index++) {
-        int same = tw_is_default(e, s->tagged[index].column, at);
+        int same = tw_is_default(e, s->tagged[index].slot, at);
         if (same < 0)
             return same;
         bits |= (uint64_t)!same << index;
@@ -179,7 +179,7 @@ static int tw_give_section(const tw_steps *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- structs and arrays */
 
-static int tw_give_fields(const tw_steps *s, tw_emitter *e, int64_t at)
+static int tw_give_fields(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     int fault = tw_refuse_losses(s, e, at);
     if (fault == 0 && s->section == TW_OPTIONAL_BUFFER)
@@ -191,16 +191,16 @@ static int tw_give_fields(const tw_steps *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at)
+static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     int64_t place = e->out->size;
     int fault = tw_give_fields(s, e, at);
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-static int tw_give_nested(const tw_step *s, tw_emitter *e, int64_t at)
+static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    int present = tw_is_there(e->sources + s->column, at);
+    int present = tw_is_there(e->sources + s->slot, at);
     uint8_t marker = present ? 1 : s->marker == TW_MARKER_INT8 ? 0xFF : 0;
     int fault = 0;
     if (s->marker != TW_NO_MARKER)
@@ -210,9 +210,9 @@ static int tw_give_nested(const tw_step *s, tw_emitter *e, int64_t at)
     return fault < 0 || !present ? fault : tw_give_struct(s->child, e, at);
 }
 
-static int tw_give_array(const tw_step *s, tw_emitter *e, int64_t at)
+static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    const tw_source *source = e->sources + s->column;
+    const tw_source *source = e->sources + s->slot;
     int64_t from, count;
     int fault;
     if (!tw_is_there(source, at))
@@ -226,9 +226,9 @@ static int tw_give_array(const tw_step *s, tw_emitter *e, int64_t at)
 }
 
 /* A value that may be null; without a marker before it, null is its absence. */
-static int tw_give_optional(const tw_step *s, tw_emitter *e, int64_t at)
+static int tw_give_optional(const tw_field *s, tw_emitter *e, int64_t at)
 {
-    int present = tw_is_there(e->sources + s->column, at);
+    int present = tw_is_there(e->sources + s->slot, at);
     uint8_t marker = present ? 1 : 0xFF;
     int fault = 0;
     if (s->marker != TW_NO_MARKER)
@@ -238,7 +238,7 @@ static int tw_give_optional(const tw_step *s, tw_emitter *e, int64_t at)
     return fault < 0 || !present ? fault : tw_give_value(s->element, e, at);
 }
 
-static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at)
+static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)
 {
     switch (s->kind) {
     case TW_VARINT:

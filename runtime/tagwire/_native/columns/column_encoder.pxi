@@ -48,7 +48,7 @@ cdef class Encoder:
             clear(&version)
             read_array(&version, &versions.type.c, &versions.c, "i", "version")
             d.versions = &version
-        d.tables, d.low, d.tables_count = self.table.steps, self.table.low, self.table.count
+        d.tables, d.low, d.tables_count = self.table.plans, self.table.low, self.table.count
         d.value = self.results.index(self.value)
         d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
         d.nulls_bad = errors == "null"

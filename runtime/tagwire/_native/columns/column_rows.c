@@ -4,8 +4,8 @@
 #include "columns/column_encode_impl.h"
 
 /* The steps of a row's version; NULL where there is none. */
-static inline const tw_steps *tw_steps_of(
-    const tw_source *versions, const tw_steps *const *tables, int64_t low, int64_t count, int64_t row)
+static inline const tw_struct *tw_plan_of(
+    const tw_source *versions, const tw_struct *const *tables, int64_t low, int64_t count, int64_t row)
 {
     int64_t version;
     if (versions == NULL)
@@ -19,7 +19,7 @@ static inline const tw_steps *tw_steps_of(
 
 static inline int tw_decode_row(const tw_decoding *d, tw_walk *w, int64_t row)
 {
-    const tw_steps *steps = tw_steps_of(d->versions, d->tables, d->low, d->tables_count, row);
+    const tw_struct *steps = tw_plan_of(d->versions, d->tables, d->low, d->tables_count, row);
     tw_reader *r = &w->r;
     int64_t size;
     int fault;
@@ -67,7 +67,7 @@ int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count
 /* What all rows of a call have in common. */
 static inline int tw_encode_row(const tw_encoding *d, tw_emitter *e, int64_t row)
 {
-    const tw_steps *steps = tw_steps_of(d->versions, d->tables, d->low, d->tables_count, row);
+    const tw_struct *steps = tw_plan_of(d->versions, d->tables, d->low, d->tables_count, row);
     int fault = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
     if (fault == 0)
         tw_put_offset(e->out, row + 1, e->out->size);

@@ -2,7 +2,7 @@
 #ifndef TAGWIRE_COLUMN_ROWS_H
 #define TAGWIRE_COLUMN_ROWS_H
 
-#include "columns/column_steps.h"
+#include "columns/column_source.h"
 
 typedef struct {
     tw_reader r;
@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     const tw_source *data;
     const tw_source *versions;     /* NULL where all rows have the one version of the first table */
-    const tw_steps *const *tables; /* by version, from `low` on; NULL for those that there are not */
+    const tw_struct *const *tables; /* by version, from `low` on; NULL for those that there are not */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits */
     int32_t value, error;          /* columns; `error` is -1 where there is none */
@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     const tw_source *rows;
     const tw_source *versions;     /* NULL where all rows have the one version of the first table */
-    const tw_steps *const *tables;
+    const tw_struct *const *tables;
     int64_t low, tables_count;
     int32_t value, error;          /* columns of the result; `error` is -1 where there is none */
     int nulls_bad;                 /* a row that is refused becomes null at once */

@@ -17,7 +17,7 @@ static const uint8_t tw_high_bits[32] = {
     } while (0)
 
 /* A value of fixed width, all of whose bytes are there; `values` is NULL where it is only checked. */
-static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *values, int64_t at)
+static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
         return s->kind == TW_BOOL && *p > 1 ? TW_REFUSED : 0;
@@ -66,7 +66,7 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
     return 0;
 }
 
-static TW_MAYBE_UNUSED int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_walk *w, uint8_t *values, int64_t at)
 {
     uint64_t x;
     if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
@@ -82,12 +82,12 @@ static TW_MAYBE_UNUSED int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t 
     return 0;
 }
 
-static int tw_take_null(const tw_step *s, tw_walk *w, int64_t at)
+static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
 {
     if (!s->nullable)
         return TW_REFUSED;
-    if (s->column >= 0)
-        tw_put_null(w->frame, s->column, at);
+    if (s->slot >= 0)
+        tw_put_null(w->frame, s->slot, at);
     return 0;
 }
 
@@ -110,7 +110,7 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
 
 /* Text or bytes with their length, or null, at *place: a local of who calls, since all that is written to columns might
  * be the reader itself as far as a compiler knows. */
-static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t **place, int64_t at)
+static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;
     int64_t size;
@@ -127,17 +127,17 @@ static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t *
     if (TW_UNLIKELY(size > s->longest || size > end - p))
         return TW_REFUSED;
     *place = p + size;
-    if (size <= 16 && end - p >= 16 && s->column >= 0) {
-        tw_buffers *b = w->frame->buffers + s->column;
+    if (size <= 16 && end - p >= 16 && s->slot >= 0) {
+        tw_buffers *b = w->frame->buffers + s->slot;
         if (b->room - b->size >= 16 && tw_put_short(b, at, p, size))
             return 0;
     }
     if (s->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
         return TW_REFUSED;
-    return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
+    return s->slot < 0 ? 0 : tw_put_bytes(w->frame, s->slot, at, p, size);
 }
 
-static TW_MAYBE_UNUSED int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_sized(const tw_field *s, tw_walk *w, int64_t at)
 {
     const uint8_t *p = w->r.p;
     int fault = tw_take_sized_at(s, w, &p, at);

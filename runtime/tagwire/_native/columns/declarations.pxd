@@ -92,32 +92,13 @@ cdef extern from "columns/column_source.h" nogil:
     int tw_source_bytes(const tw_source *, int64_t, const uint8_t **, int64_t *)
     int tw_source_elements(const tw_source *, int64_t, int64_t *, int64_t *)
 
-cdef extern from "columns/column_steps.h" nogil:
-    int TW_MOST_TAGGED_STEPS
-    ctypedef struct tw_steps
-    ctypedef struct tw_step:
-        uint8_t kind, length, nullable, marker, bits, zigzag, wide
-        int32_t tag, run, column
-        int64_t longest, minimum
-        const tw_step *element
-        const tw_steps *child
-    ctypedef struct tw_absent:
-        int32_t column, ignorable
-    ctypedef struct tw_steps:
-        uint8_t section, length, entry_length, counts_tag
-        int32_t items_count, tagged_count, idle_count, absent_count, unknown
-        const tw_step *items
-        const tw_step *tagged
-        const int32_t *idle
-        const tw_absent *absent
-
 cdef extern from "columns/column_rows.h" nogil:
     ctypedef struct tw_walk:
         tw_frame *frame
     ctypedef struct tw_decoding:
         const tw_source *data
         const tw_source *versions
-        const tw_steps **tables
+        const tw_struct **tables
         int64_t low, tables_count
         int64_t bytes, elements, unknown_tags, unknown_tag_bytes
         int32_t value, error
@@ -131,7 +112,7 @@ cdef extern from "columns/column_rows.h" nogil:
     ctypedef struct tw_encoding:
         const tw_source *rows
         const tw_source *versions
-        const tw_steps **tables
+        const tw_struct **tables
         int64_t low, tables_count
         int32_t value, error
         int nulls_bad

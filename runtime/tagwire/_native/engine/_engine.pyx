@@ -76,6 +76,7 @@ cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, Over
 include "engine/kinds.pxi"
 include "engine/coercion.pxi"
 include "engine/slots.pxi"
+include "engine/plan_types.pxi"
 include "engine/plan.pxi"
 include "engine/rules.pxi"
 include "engine/lazy_struct.pxi"

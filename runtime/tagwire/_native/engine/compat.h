@@ -141,23 +141,4 @@ static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 #endif
 }
 
-/* Whether an int has at most 16 bytes and no sign, if that can be seen at once; else 0. */
-static inline int tw_has_16_bytes(PyObject *number)
-{
-#if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030F0000 || PYLONG_BITS_IN_DIGIT != 30
-    (void)number;
-    return 0;
-#else
-#  if PY_VERSION_HEX >= 0x030C0000
-    size_t tag = PyLong_CheckExact(number) ? ((PyLongObject *)number)->long_value.lv_tag : 2;
-    const digit *digits = ((PyLongObject *)number)->long_value.ob_digit;
-    Py_ssize_t size = (tag & 3) == 2 ? -1 : (Py_ssize_t)(tag >> 3);
-#  else
-    Py_ssize_t size = PyLong_CheckExact(number) ? Py_SIZE(number) : -1;
-    const digit *digits = ((PyLongObject *)number)->ob_digit;
-#  endif
-    return size >= 0 && (size < 5 || (size == 5 && digits[4] < 1 << 8)); /* four digits of 30 bits, and 8 more bits */
-#endif
-}
-
 #endif

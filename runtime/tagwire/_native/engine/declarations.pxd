@@ -36,7 +36,6 @@ cdef extern from "engine/walk.h":
     int tw_walk_message(const tw_struct *, tw_walk *, bint)
 
 cdef extern from "engine/encode.h":
-    int TW_MOST_TAGGED
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
     int64_t tw_written(const tw_writer *)
     PyObject *tw_finish(tw_writer *)
@@ -45,13 +44,7 @@ cdef extern from "engine/encode.h":
 
 cdef extern from "engine/measure.h":
     void tw_choose_looks(tw_struct *, tw_look *)
-    int TW_WRITES_ALL
-    ctypedef struct tw_measure:
-        const tw_shared *shared
-        int64_t size
-        int site
-        PyObject *path
-    int tw_measure_message(const tw_struct *, PyObject *, tw_measure *)
+    int64_t tw_measure_message(const tw_struct *, PyObject *, const tw_shared *)
 
 cdef extern from "engine/number_reading.h":
     void tw_choose_ways_of(const tw_struct *)

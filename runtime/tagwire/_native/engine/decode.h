@@ -183,22 +183,6 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
-/* 1, 0 for null, -1 for a fault. */
-static int tw_is_present(const tw_field *f, tw_reader *r)
-{
-    int64_t marker;
-    if (f->marker == TW_NO_MARKER)
-        return 1;
-    if (f->marker == TW_MARKER_UVARINT) {
-        marker = tw_read_uvarint(r);
-        return marker == 0 || marker == 1 ? (int)marker : -1;
-    }
-    if (r->p == r->end)
-        return -1;
-    marker = (int8_t)*r->p++;
-    return marker == 1 ? 1 : marker == -1 ? 0 : -1;
-}
-
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);

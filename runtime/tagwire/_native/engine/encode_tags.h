@@ -4,8 +4,6 @@
 
 #include "engine/encode.h"
 
-#define TW_MOST_TAGGED 64 /* known tagged fields of a struct: one bit each */
-
 /* Which tagged fields are to be written, as bits; -1 with *bits undefined for a fault. */
 static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
 {

@@ -10,33 +10,11 @@
 /* The bytes of a number at `p`, for which there is room, or -1 where its type has no such number. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 {
-    switch (f->kind) {
-    case TW_INT8:
-        *p = (uint8_t)x;
-        return x == (int8_t)x ? 1 : -1;
-    case TW_UINT8:
-        *p = (uint8_t)x;
-        return x == (uint8_t)x ? 1 : -1;
-    case TW_INT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (int16_t)x ? 2 : -1;
-    case TW_UINT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (uint16_t)x ? 2 : -1;
-    case TW_INT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (int32_t)x ? 4 : -1;
-    case TW_UINT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (uint32_t)x ? 4 : -1;
-    case TW_INT64:
-        tw_put64(p, (uint64_t)x);
-        return 8;
-    default:
-        if (f->bits == 32 && (f->zigzag == TW_UNSIGNED ? x != (uint32_t)x : x != (int32_t)x))
-            return -1;
-        return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
-    }
+    if (f->kind != TW_VARINT)
+        return tw_put_int(f->kind, p, x) < 0 ? -1 : tw_width[f->kind];
+    if (f->bits == 32 && !tw_fits(f->zigzag == TW_UNSIGNED ? TW_UINT32 : TW_INT32, x))
+        return -1;
+    return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
 /* Sets bits that follow from other attributes. */

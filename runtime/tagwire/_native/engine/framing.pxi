@@ -147,7 +147,8 @@ cdef class FramedBuilder(Builder):
         if isinstance(type, Array):
             self.framed_array(field, framing, type)
         else:
-            self.type(field, type.code if isinstance(type, (Extent, Count)) else UINT32 if isinstance(type, Checksum) else type)
+            code = type.code if isinstance(type, (Extent, Count)) else UINT32 if isinstance(type, Checksum) else type
+            self.type(field, code, None)
         framing.is_number = is_number(field)
         if isinstance(type, FRAMING):
             if not framing.is_number:
@@ -172,8 +173,7 @@ cdef class FramedBuilder(Builder):
         if type.order is not None:
             framing.ordered = self.new_register()
             self.ordering = (type.order.field, framing.ordered, type.order.unsigned)
-        field.element = <tw_field *>self.memory(sizeof(tw_field))
-        self.type(<tw_field *>field.element, type.element)
+        self.element(field, type.element, None)
         if self.ordering is not None:
             raise NotNative(f"{type} ascends, but holds no structs")
         return 0

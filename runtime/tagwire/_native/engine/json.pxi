@@ -102,7 +102,7 @@ cdef class JsonPlan:
         cdef tw_json_struct *made = <tw_json_struct *>block.at
         by_name = {item.name: item for item in layout.fields}
         items = tuple([by_name[row.name] for row in layout.cls.FIELDS if row.name in by_name])
-        cdef const tw_field *fields = builder.items(layout.cls, items)
+        cdef const tw_field *fields = builder.items(items, layout.cls)
         cdef Block keys = Block(len(items) * sizeof(tw_json_field))
         cdef tw_json_field *field = <tw_json_field *>keys.at
         cdef Py_ssize_t index

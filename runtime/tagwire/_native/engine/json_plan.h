@@ -54,30 +54,6 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* The range of a kind of integer; 0 for one that has none of these. */
-static inline int tw_fits_kind(int kind, int64_t x)
-{
-    switch (kind) {
-    case TW_INT8:
-        return x == (int8_t)x;
-    case TW_UINT8:
-        return x == (uint8_t)x;
-    case TW_INT16:
-        return x == (int16_t)x;
-    case TW_UINT16:
-        return x == (uint16_t)x;
-    case TW_INT32:
-        return x == (int32_t)x;
-    case TW_UINT32:
-        return x == (uint32_t)x;
-    case TW_INT64:
-        return 1;
-    case TW_UINT64:
-        return x >= 0;
-    }
-    return 0;
-}
-
 /* The object of these arguments, which are new references or NULL; all are taken. NULL where `made` says no. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {

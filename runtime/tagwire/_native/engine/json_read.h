@@ -52,7 +52,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
         return NULL; /* longer, or no integer */
     x = negative ? 0 - x : x;
-    if (!tw_fits_kind(kind, (int64_t)x))
+    if (!tw_fits(kind, (int64_t)x))
         return NULL;
     t->p = p;
     return tw_new_int(t->r->shared, (int64_t)x);

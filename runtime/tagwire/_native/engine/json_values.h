@@ -231,7 +231,7 @@ static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
 /* What an enum has for a number; NULL without an exception for one that it refuses. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
-    return tw_fits_kind(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
+    return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
 }
 
 static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
@@ -282,7 +282,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     }
     if (row->kind == TW_ENUM)
         return tw_member_of_number(r, row, x);
-    return tw_fits_kind(row->kind, x) ? Py_NewRef(value) : NULL;
+    return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
 /* `depth` arrays within each other. */

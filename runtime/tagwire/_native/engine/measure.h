@@ -1,227 +1,250 @@
-/* A walk over the values of a message that writes nothing: its size, and the place of a value that can't be written.
+/* The size of a message, from its values, without its bytes.
  *
- * It refuses what encode.h refuses, in the order in which the interpreter looks, so that both name the same field where
- * several are wrong. encode.h keeps no path; when it refuses, this walk finds the place, and the interpreter says the words
- * (tagwire.interpreter.fault_places). The rules for references are those of encode.h.
- *
- * A function returns 0, or -1 for a fault, or for an exception that is no fault of a value.
+ * This measures only what most messages consist of: values of exactly the types that decoding creates, in fields that
+ * every message has. A function returns -1 for everything else, valid or not, perhaps with an exception: the caller then
+ * counts what encode.h writes, and if that rejects the message too, the interpreter raises the error.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
 
-#include "engine/measure_values.h"
+#include "engine/encode.h"
 
-static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
+/* ---------------------------------------------------------------- quick checks */
 
-/* Whether an attribute that a version asks for was deleted, or never set. */
-static int tw_has_gap(const tw_shared *shared, const tw_field *fields, Py_ssize_t count, PyObject *object)
+/* Whether a value is one of the small ints that Python has ready: known by its place, not by its number. An int16 has them. */
+static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
-    for (const tw_field *f = fields, *end = f + count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
-        if (!f->ignorable && (value == NULL ? !f->late : value == shared->deleted))
-            return 1;
-    }
-    return 0;
+    return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* The recursion unwinds out of a struct: one that lacks an attribute is refused before anything in it is looked at. */
-static TW_RARE int tw_within_struct(const tw_struct *s, PyObject *object, tw_measure *m)
+/* Whether a value, which may be NULL, is an int that an int32 has, if that can be seen at once. */
+static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
-    const tw_shared *shared = m->shared;
-    if (!PyErr_Occurred() && (TW_SLOT(object, s->unknown_slot) == NULL ||
-                              tw_has_gap(shared, s->missing, s->missing_count, object) ||
-                              tw_has_gap(shared, s->items, s->items_count, object) ||
-                              tw_has_gap(shared, s->tagged, s->tagged_count, object))) {
-        m->site = TW_AT_WRITTEN_STRUCT;
-        PyList_SetSlice(m->path, 0, PyList_Size(m->path), NULL);
-    }
-    return -1;
+    int64_t x;
+    if (TW_LIKELY(tw_is_ready(shared, value)))
+        return 1;
+    return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* ---------------------------------------------------------------- tag sections */
-
-/* The bytes around the data of a tagged field, which are counted already. */
-static int tw_measure_entry(const tw_struct *s, int64_t tag, int64_t size, tw_measure *m)
+/* Whether a value is one that a kind of fixed width takes, if that can be seen at once; else 0. */
+static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
-    if (s->section == TW_TAGGED_SECTION) {
-        m->size += tw_varint_width((uint64_t)tag) + tw_varint_width((uint64_t)size);
+    int64_t x;
+    if (kind == TW_BOOL)
+        return value == Py_True || value == Py_False;
+    if (kind == TW_UUID && Py_TYPE(value) == shared->uuid) {
+        PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
+        uint8_t bytes[16];
+        return number != NULL && PyLong_CheckExact(number) && tw_16_bytes_of_int(number, bytes) == 0;
+    }
+    if (kind == TW_FLOAT64 || kind == TW_FLOAT32)
+        return PyFloat_CheckExact(value) && (kind == TW_FLOAT64 || tw_fits_float32(PyFloat_AsDouble(value)));
+    return tw_exact_int(value, &x) && tw_fits(kind, x);
+}
+
+/* What the size of an item depends on is seen at one look, for most of them. No foreign code runs. */
+
+#define TW_SHORT 60 /* a length up to this is one byte wherever it is a varint */
+
+static inline int tw_short_width(int code)
+{
+    return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
+}
+
+/* The bytes of a length beyond those of a short one; -1 for one that is too long. */
+static inline int64_t tw_beyond_short(int code, int64_t n)
+{
+    uint8_t bytes[TW_LENGTH_WIDTH], *end;
+    if (TW_LIKELY(n <= TW_SHORT))
         return 0;
-    }
-    size += s->counts_tag ? 2 : 0;
-    m->size += 2;
-    if (size == 0 || tw_measure_length(s->entry_length, size, m) < 0)
-        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
-    return 0;
+    end = tw_put_length(bytes, code, n);
+    return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Counts the known tagged fields that are written; -1 for a fault. */
-static int tw_measure_known_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+/* Whether all elements of a tuple are ints that an int32 has. */
+static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
 {
-    int count = 0;
-    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
-        int64_t before = m->size;
-        int differs = tw_differs(f, value);
-        if (differs < 0)
-            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-        if (!differs)
-            continue;
-        if ((value = TW_SLOT(object, f->slot)) == NULL) /* comparing may have run code */
-            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-        if (tw_measure_value(f, value, m) < 0)
-            return tw_within(m, Py_NewRef(f->name));
-        if (tw_measure_entry(s, f->tag, m->size - before, m) < 0)
-            return -1;
-        count++;
-    }
-    return count;
+    for (Py_ssize_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(!tw_is_int32(shared, TW_TUPLE_GET(tuple, index))))
+            return 0;
+    return 1;
 }
 
-/* Counts the unknown tagged fields; -1 for a fault. */
-static int64_t tw_measure_unknown_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+/* Null takes what a short length takes. */
+static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
-    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others;
-    Py_ssize_t count;
-    if (unknown == m->shared->no_tags)
-        return 0;
-    if (unknown == NULL)
-        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-    Py_INCREF(unknown);
-    others = tw_other_tags(s, unknown);
-    Py_DECREF(unknown);
-    if (others == NULL)
-        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
-    count = TW_TUPLE_SIZE(others);
-    for (Py_ssize_t index = 0; index < count; index++) {
-        PyObject *pair = TW_TUPLE_GET(others, index);
-        Py_ssize_t size = PyObject_Size(TW_TUPLE_GET(pair, 1)); /* bytes, or a view of single ones */
-        m->size += size;
-        if (size < 0 || tw_measure_entry(s, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), size, m) < 0) {
-            count = tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
-            break;
+    int64_t size, more;
+    if (TW_UNLIKELY(!PyUnicode_CheckExact(value)))
+        return value == Py_None && f->nullable ? 0 : -1;
+    size = tw_utf8_size(value);
+    more = size < 0 || size > f->longest ? -1 : tw_beyond_short(f->length, size);
+    return more < 0 ? -1 : size + more;
+}
+
+static inline int64_t tw_look_at_binary(const tw_field *f, PyObject *value)
+{
+    int64_t size, more;
+    if (!PyBytes_CheckExact(value))
+        return value == Py_None && f->nullable ? 0 : -1;
+    size = TW_BYTES_SIZE(value);
+    more = size > f->longest ? -1 : tw_beyond_short(f->length, size);
+    return more < 0 ? -1 : size + more;
+}
+
+static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field *f, PyObject *value)
+{
+    int64_t count, more;
+    if (!PyTuple_CheckExact(value))
+        return value == Py_None && f->nullable ? 0 : -1;
+    count = TW_TUPLE_SIZE(value);
+    more = tw_beyond_short(f->length, count);
+    return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
+}
+
+/* The bytes of a struct's arrays of int32; -1 where a look is not enough. */
+static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
+{
+    int64_t all = 0, size = 0;
+    PyObject *last = shared->empty_tuple; /* the short array before: a partition's replicas are mostly those in sync as well */
+    for (; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (value == last) {
+            all += size;
+        } else if (value != shared->empty_tuple) {
+            if (TW_UNLIKELY(value == NULL || (size = tw_look_at_int32s(shared, look->item, value)) < 0))
+                return -1;
+            all += size;
+            last = value;
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* null and long lengths depend on the field */
+                last = shared->empty_tuple;
+                size = 0;
+            }
         }
     }
-    Py_DECREF(others);
-    return count;
+    return all;
 }
 
-static int tw_measure_section(const tw_struct *s, PyObject *object, tw_measure *m)
+/* The bytes of a value beyond those that all of its kind take; -1 where a look is not enough. */
+static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
-    int known = s->tagged_count ? tw_measure_known_tags(s, object, m) : 0;
-    int64_t others = known < 0 ? -1 : tw_measure_unknown_tags(s, object, m);
-    if (others < 0)
+    if (TW_UNLIKELY(value == NULL))
         return -1;
-    m->size += s->section == TW_OPTIONAL_BUFFER ? 1 : tw_varint_width((uint64_t)(known + others));
-    return 0;
+    if (f->kind == TW_TEXT)
+        return tw_look_at_text(f, value);
+    if (f->kind == TW_BINARY)
+        return tw_look_at_binary(f, value);
+    return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* ---------------------------------------------------------------- structs */
-
-static int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
+/* The bytes of all items of a struct but those that are looked at closely; -1 where a look is not enough. */
+static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    PyObject *value = TW_SLOT(object, f->slot);
-    if (value == NULL && f->late)
-        value = tw_lazy_value(object, f->slot, f->fresh);
-    if (value == NULL)
-        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-    return tw_measure_value(f, value, m) < 0 ? tw_within(m, Py_NewRef(f->name)) : 0;
-}
-
-static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
-{
-    int64_t all = tw_look_at_items(s, object, m->shared);
-    if (TW_UNLIKELY(all < 0)) {
-        for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++)
-            if (tw_measure_item(f, object, m) < 0)
-                return -1;
-        return 0;
-    }
-    m->size += all;
-    for (const tw_look *look = s->looks_end[TW_LOOK_ONCE]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
-        if (TW_UNLIKELY(tw_measure_item(look->item, object, m) < 0))
+    const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
+    int64_t all = s->looks_width, size;
+    for (; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (TW_LIKELY(tw_is_ready(shared, value)))
+            continue;
+        if (TW_UNLIKELY(value == NULL || !tw_is_fixed(shared, look->item->kind, value)))
             return -1;
-    return 0;
-}
-
-static int tw_measure_fields(const tw_struct *s, PyObject *object, tw_measure *m)
-{
-    if ((s->missing_count || s->section == TW_NO_SECTION) && tw_refuse_lost(s, object, m->shared) < 0)
-        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-    if (s->section == TW_OPTIONAL_BUFFER && tw_measure_section(s, object, m) < 0)
-        return -1;
-    if (tw_measure_items(s, object, m) < 0)
-        return -1;
-    if (s->section != TW_TAGGED_SECTION)
-        return 0;
-    if (TW_UNLIKELY(s->tagged_count || TW_SLOT(object, s->unknown_slot) != m->shared->no_tags))
-        return tw_measure_section(s, object, m);
-    m->size++;
-    return 0;
-}
-
-/* `object` is of the struct's class, and held by the caller. */
-static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m)
-{
-    int64_t before = m->size;
-    if (TW_UNLIKELY(tw_measure_fields(s, object, m) < 0))
-        return tw_within_struct(s, object, m);
-    if (s->length != TW_NO_LENGTH && tw_measure_length(s->length, m->size - before, m) < 0) {
-        m->site = TW_WRITES_ALL; /* the interpreter has to measure it as well */
-        return -1;
     }
-    return 0;
-}
-
-/* A struct that must be held while it is measured. One of a subclass may have its attributes in another way. */
-static int tw_measure_object(const tw_struct *s, PyObject *object, tw_measure *m)
-{
-    PyObject *coerced = object;
-    int failed;
-    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls && !PyType_IsSubtype(Py_TYPE(object), s->made.cls)))
-        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-    Py_INCREF(object);
-    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls)) {
-        coerced = tw_coerced_struct(s, object);
-        Py_DECREF(object);
-        if (coerced == NULL)
-            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    end = s->looks_end[TW_LOOK_INT32S];
+    if (look < end) {
+        if (TW_UNLIKELY((size = tw_look_at_all_int32s(look, end, object, shared)) < 0))
+            return -1;
+        all += size;
     }
-    failed = tw_measure_struct(s, coerced, m);
-    Py_DECREF(coerced);
-    return failed;
+    for (look = end, end = s->looks_end[TW_LOOK_ONCE]; look < end; look++, all += size)
+        if (TW_UNLIKELY((size = tw_look_at(look->item, TW_SLOT(object, look->slot), shared)) < 0))
+            return -1;
+    return all;
 }
 
-static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
+static inline enum tw_look_way tw_look_way_of(const tw_field *f)
 {
-    m->size += f->marker != TW_NO_MARKER;
-    if (value != Py_None)
-        return tw_measure_object(f->child, value, m);
-    return f->marker == TW_NO_MARKER ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+    if (f->kind == TW_INT16 || f->kind == TW_INT32 || f->kind == TW_INT64)
+        return TW_LOOK_INT;
+    if (f->kind <= TW_UUID || f->kind == TW_TEXT || f->kind == TW_BINARY)
+        return TW_LOOK_ONCE;
+    return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* ---------------------------------------------------------------- arrays and any value */
-
-/* An element of a tuple, which holds it. */
-static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_measure *m)
+/* Chooses the looks at a struct whose items are complete. */
+static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
-    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && Py_TYPE(value) == e->child->made.cls)
-        return tw_measure_struct(e->child, value, m);
-    return tw_measure_value(e, value, m);
+    s->looks = looks;
+    for (int way = 0; way < TW_LOOK_WAYS; way++) {
+        for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+            if ((int)tw_look_way_of(f) != way)
+                continue;
+            looks->slot = f->slot;
+            looks++->item = f;
+            if (way != TW_LOOK_CLOSELY)
+                s->looks_width += f->kind <= TW_UUID ? tw_width[f->kind] : tw_short_width(f->length);
+        }
+        s->looks_end[way] = looks;
+    }
 }
 
-/* An element of an array, at its index; `tuple` is held by the caller. */
-static inline int tw_measure_at(const tw_field *e, PyObject *tuple, Py_ssize_t index, tw_measure *m)
+/* ---------------------------------------------------------------- any value */
+
+static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
+
+/* The known tagged fields that differ from their defaults, with the count before them. */
+static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    return TW_LIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) == 0) ? 0 : tw_within(m, PyLong_FromSsize_t(index));
+    int64_t all = 0;
+    int count = 0;
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
+        int differs = tw_differs(f, TW_SLOT(object, f->slot));
+        PyObject *value = TW_SLOT(object, f->slot); /* comparing may have run code */
+        int64_t size = 0;
+        if (differs == 0)
+            continue;
+        if (differs < 0 || value == NULL || (size = tw_measure_value(f, value, shared)) < 0)
+            return -1;
+        all += tw_varint_width((uint64_t)f->tag) + tw_varint_width((uint64_t)size) + size;
+        count++;
+    }
+    return all + tw_varint_width((uint64_t)count);
 }
 
-/* Whether a version has nothing but items of a struct, and perhaps unknown tagged fields. */
-static inline int tw_is_items_alone(const tw_struct *s)
+/* The size of a struct, which the caller holds; -1 where it has to be counted. */
+static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    return s->section == TW_TAGGED_SECTION && !s->tagged_count && !s->missing_count && s->length == TW_NO_LENGTH;
+    int64_t all, size;
+    if (Py_TYPE(object) != s->made.cls || s->section == TW_OPTIONAL_BUFFER || s->length != TW_NO_LENGTH)
+        return -1;
+    if (TW_SLOT(object, s->unknown_slot) != shared->no_tags || (s->missing_count && tw_refuse_missing(s, object) < 0))
+        return -1;
+    all = tw_look_at_items(s, object, shared);
+    if (TW_UNLIKELY(all < 0))
+        return -1;
+    for (const tw_look *look = s->looks_end[TW_LOOK_ONCE]; look < s->looks_end[TW_LOOK_CLOSELY]; look++, all += size) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (value == NULL && look->item->late)
+            value = tw_lazy_value(object, look->slot, look->item->fresh);
+        if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))
+            return -1;
+    }
+    if (s->section == TW_NO_SECTION)
+        return all;
+    size = TW_UNLIKELY(s->tagged_count) ? tw_measure_tags(s, object, shared) : 1;
+    return size < 0 ? -1 : all + size;
 }
 
-/* Fetches what one of the next structs holds beside numbers: its texts, UUIDs and arrays. */
+static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_shared *shared)
+{
+    int64_t size;
+    if (value == Py_None)
+        return f->marker != TW_NO_MARKER ? 1 : -1;
+    Py_INCREF(value);
+    size = tw_measure_message(f->child, value, shared);
+    Py_DECREF(value);
+    return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
+}
+
+/* Fetches what one of the next structs holds in addition to numbers: strings, UUIDs and arrays. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
     if (Py_TYPE(object) == s->made.cls)
@@ -229,103 +252,46 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Structs of items alone, most of which take no more than a look. */
-static int tw_measure_structs(const tw_field *e, PyObject *tuple, Py_ssize_t count, tw_measure *m)
-{
-    const tw_struct *s = e->child;
-    const tw_look *closely = s->looks_end[TW_LOOK_ONCE], *end = s->looks_end[TW_LOOK_CLOSELY];
-    int has_parts = s->looks_end[TW_LOOK_INT32S] < end;
-    for (Py_ssize_t index = 0; index < count; index++) {
-        PyObject *object = TW_TUPLE_GET(tuple, index);
-        int64_t size = -1;
-        if (index + TW_AHEAD < count)
-            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
-        if (has_parts && index + 2 < count)
-            tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
-        if (TW_LIKELY(Py_TYPE(object) == s->made.cls && TW_SLOT(object, s->unknown_slot) == m->shared->no_tags))
-            size = tw_look_at_items(s, object, m->shared);
-        if (TW_UNLIKELY(size < 0)) {
-            if (tw_measure_at(e, tuple, index, m) < 0)
-                return -1;
-            continue;
-        }
-        m->size += size + 1; /* no tags */
-        for (const tw_look *look = closely; look < end; look++)
-            if (TW_UNLIKELY(tw_measure_item(look->item, object, m) < 0)) {
-                tw_within_struct(s, object, m);
-                return tw_within(m, PyLong_FromSsize_t(index));
-            }
-    }
-    return 0;
-}
-
-/* `tuple` is exactly one, held by the caller. */
-static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m)
+/* The caller holds `tuple`. */
+static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
-    if (tw_measure_length(f->length, count, m) < 0)
+    int64_t size, all = tw_beyond_short(f->length, count);
+    int are_structs = e->kind == TW_STRUCT && e->marker == TW_NO_MARKER;
+    if (all < 0)
         return -1;
-    if (e->kind == TW_INT32 && tw_are_int32s(m->shared, tuple, count)) {
-        m->size += 4 * (int64_t)count;
-        return 0;
-    }
-    for (Py_ssize_t index = 0; index < count && index < TW_AHEAD; index++)
-        TW_PREFETCH(TW_TUPLE_GET(tuple, index));
-    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && tw_is_items_alone(e->child))
-        return tw_measure_structs(e, tuple, count, m);
-    for (Py_ssize_t index = 0; index < count; index++) {
+    all += tw_short_width(f->length);
+    for (Py_ssize_t index = 0; index < count; index++, all += size) {
+        PyObject *element = TW_TUPLE_GET(tuple, index);
         if (index + TW_AHEAD < count)
             TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
-        if (TW_UNLIKELY(tw_measure_at(e, tuple, index, m) < 0))
+        if (are_structs && index + 2 < count)
+            tw_fetch_parts(e->child, TW_TUPLE_GET(tuple, index + 2));
+        size = are_structs ? tw_measure_message(e->child, element, shared) : tw_measure_value(e, element, shared);
+        if (TW_UNLIKELY(size < 0))
             return -1;
     }
-    return 0;
+    return all;
 }
 
-static int tw_measure_array(const tw_field *f, PyObject *value, tw_measure *m)
+static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
-    PyObject *tuple = value;
-    int failed;
-    Py_INCREF(value);
-    if (TW_UNLIKELY(!PyTuple_CheckExact(value))) {
-        tuple = tw_coerced_array(value);
-        Py_DECREF(value);
-        if (tuple == NULL)
-            return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
-    }
-    failed = tw_measure_elements(f, tuple, m);
-    Py_DECREF(tuple);
-    return failed;
-}
-
-static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    if (f->kind == TW_ARRAY && value != Py_None)
-        return tw_measure_array(f, value, m);
+    int64_t size;
     if (f->kind == TW_STRUCT)
-        return tw_measure_nested(f, value, m);
-    if (f->kind <= TW_UUID)
-        return tw_measure_fixed(f, value, m);
-    if (f->kind == TW_VARINT)
-        return tw_measure_varint(f, value, m);
-    if (f->kind == TW_OPTIONAL) {
-        m->size += f->marker != TW_NO_MARKER;
-        return value == Py_None && f->marker != TW_NO_MARKER ? 0 : tw_measure_value(f->element, value, m);
+        return tw_measure_nested(f, value, shared);
+    if (f->kind == TW_ARRAY) {
+        if (!PyTuple_CheckExact(value))
+            return value == Py_None && f->nullable ? tw_short_width(f->length) : -1;
+        Py_INCREF(value);
+        size = tw_measure_elements(f, value, shared);
+        Py_DECREF(value);
+        return size;
     }
-    if (f->kind == TW_ENUM)
-        return tw_measure_enum(f, value, m);
-    if (value == Py_None)
-        return tw_measure_null(f, m);
-    return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);
-}
-
-/* Measures a message; the size, or what came of it, is in `m`. */
-static TW_MAYBE_UNUSED int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
-{
-    m->size = 0;
-    m->site = TW_WRITES_ALL;
-    return tw_measure_object(root, message, m);
+    if (f->kind > TW_UUID && f->kind != TW_TEXT && f->kind != TW_BINARY)
+        return -1;
+    size = tw_look_at(f, value, shared);
+    return size < 0 ? -1 : size + (f->kind <= TW_UUID ? tw_width[f->kind] : tw_short_width(f->length));
 }
 
 #endif

@@ -21,28 +21,7 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     }
     if (TW_UNLIKELY(r->end - r->p < width))
         return -1;
-    switch (f->kind) {
-    case TW_INT8:
-        *x = (int8_t)*r->p;
-        break;
-    case TW_UINT8:
-        *x = *r->p;
-        break;
-    case TW_INT16:
-        *x = (int16_t)tw_get16(r->p);
-        break;
-    case TW_UINT16:
-        *x = tw_get16(r->p);
-        break;
-    case TW_INT32:
-        *x = (int32_t)tw_get32(r->p);
-        break;
-    case TW_UINT32:
-        *x = tw_get32(r->p);
-        break;
-    default:
-        *x = (int64_t)tw_get64(r->p);
-    }
+    *x = tw_get_int(f->kind, r->p);
     r->p += width;
     return 0;
 }

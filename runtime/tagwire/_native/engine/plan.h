@@ -47,13 +47,14 @@ struct tw_field {
     uint8_t zigzag;       /* of varints: a tw_sign */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
     uint8_t late;         /* an empty slot is the default, which is a struct: see lazy_struct.pxi */
+    uint8_t wide;         /* in plans of columns: an unsigned number in the next wider signed type */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
     int32_t run_count;    /* how many fields these are; 0 where one is a bool, whose bytes are looked at */
     int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
     int64_t longest;      /* of texts and bytes, in bytes; of blocks, their one size */
     int64_t minimum;      /* the fewest bytes that it takes */
-    Py_ssize_t slot;      /* where the object of the data class holds it */
+    Py_ssize_t slot;      /* where the object of the data class holds it; in plans of columns, the column, or -1 for none */
     PyObject *name;       /* the attribute */
     const tw_field *element; /* of arrays; of enums, the integer that is on the wire */
     const tw_enum *members;  /* of enums */
@@ -88,6 +89,8 @@ typedef struct {
     const tw_field *item;
 } tw_look;
 
+#define TW_MOST_TAGGED 64 /* known tagged fields of a struct: one bit each */
+
 struct tw_struct {
     tw_class made;
     uint8_t section;
@@ -102,8 +105,9 @@ struct tw_struct {
     int64_t looks_width;    /* what the items take whatever their values: their own width, or that of a short length */
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
-    const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
-    Py_ssize_t unknown_slot;
+    const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets; in plans of columns,
+                               those with a default where the tag section is empty */
+    Py_ssize_t unknown_slot; /* in plans of columns -1 if there is no column for unknown tags */
     PyObject *known_tags;   /* a frozenset */
     const tw_rules *rules;  /* over several fields: see rules.h; NULL for most */
     uint8_t framed;         /* its items have framings: see framing.h */
@@ -124,7 +128,6 @@ typedef struct {
     PyObject *empty_tuple;
     PyObject *empty_text;
     PyObject *write_faults; /* a tuple: exceptions that only say that a value is no good */
-    PyObject *deleted;      /* what a slot holds whose empty place means a default: see lazy_struct.pxi */
     PyTypeObject *uuid;     /* NULL until a plan has a uuid */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

@@ -61,7 +61,7 @@ cdef extern from "engine/plan.h":
     PyObject *TW_TUPLE_GET(PyObject *, Py_ssize_t)
     const uint8_t *TW_BYTES_DATA(PyObject *)
 
-    int TW_INTS_LOW, TW_INTS_HIGH
+    int TW_INTS_LOW, TW_INTS_HIGH, TW_MOST_TAGGED
 
     ctypedef struct tw_fresh
     ctypedef struct tw_rules
@@ -74,7 +74,7 @@ cdef extern from "engine/plan.h":
         PyObject *by_text
         int closed
     ctypedef struct tw_field:
-        uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
+        uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late, wide
         int32_t tag, run, run_count, number
         int64_t longest, minimum
         Py_ssize_t slot
@@ -114,7 +114,6 @@ cdef extern from "engine/plan.h":
         PyObject *empty_tuple
         PyObject *empty_text
         PyObject *write_faults
-        PyObject *deleted
         PyTypeObject *uuid
         allocfunc uuid_alloc
         PyObject *uuid_safety

@@ -16,11 +16,10 @@ cdef class Template:
     cdef list kept
 
 
-cdef class Builder:
-    """Builds one plan; `kept` is all that its pointers point to."""
+cdef class Builder(PlanBuilder):
+    """Builds one plan of objects."""
 
     cdef Shared shared
-    cdef list kept
     cdef dict structs
     cdef dict templates
     cdef dict slots
@@ -34,15 +33,6 @@ cdef class Builder:
         self.templates = {}
         self.slots = {}
         self.types = []
-
-    cdef PyObject *keep(self, object value):
-        self.kept.append(value)
-        return <PyObject *>value
-
-    cdef void *memory(self, size_t size) except NULL:
-        cdef Block block = Block(size)
-        self.kept.append(block)
-        return block.at
 
     cdef Py_ssize_t slot(self, object cls, str name) except -1:
         known = self.slots.get((cls, name))
@@ -71,11 +61,11 @@ cdef class Builder:
             s.enclosing = self.enclosing(layout.items[0])
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
         s.items_count = len(items)
-        s.items = self.items(layout.cls, items)
+        s.items = self.items(items, layout.cls)
         tw_choose_looks(s, <tw_look *>self.memory(len(items) * sizeof(tw_look)))
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
-        self.section(s, layout.cls, layout.section)
+        self.section(s, layout.section, layout.cls)
         s.rules = rules_of(self, layout)
         self.fill(s)
         s.atomic = s.made.slots_size and has_atomic_values(s)
@@ -85,10 +75,14 @@ cdef class Builder:
         """The length before a struct, as traces and the places of faults name it."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
-        self.counted(field, item.type)
+        self.begin(field, item.type, None)
         return field
 
-    cdef int counted(self, tw_field *field, object type) except -1:
+    cdef const tw_struct *child(self, object layout, object owner) except NULL:
+        return self.struct(layout)
+
+    cdef int begin(self, tw_field *field, object type, object owner) except -1:
+        """Number a field or an element, as traces call it."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -96,22 +90,6 @@ cdef class Builder:
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
         """The struct of a layout with what only record formats have: see framing.pxi."""
         raise NotNative(f"{layout.name} is framed")
-
-    cdef int section(self, tw_struct *s, object cls, object section) except -1:
-        s.section = TW_NO_SECTION
-        fields = () if section is None else section.fields
-        if isinstance(section, OptionalBuffer):
-            s.section = TW_OPTIONAL_BUFFER
-            s.entry_length = length_of(section.length)
-            s.counts_tag = section.counts_tag
-        elif section is not None:
-            s.section = TW_TAGGED_SECTION
-        if len(fields) > TW_MOST_TAGGED:
-            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine has bits for {TW_MOST_TAGGED}")
-        s.tagged_count = len(fields)
-        s.tagged = self.items(cls, fields)
-        s.known_tags = self.keep(frozenset([field.tag for field in fields]))
-        return 0
 
     cdef int fill(self, tw_struct *s) except -1:
         """Which defaults a reader has to set."""
@@ -126,29 +104,11 @@ cdef class Builder:
                 s.filled_count += 1
         return 0
 
-    cdef const tw_field *items(self, object cls, tuple items) except NULL:
-        """Fields on the wire. Those of fixed width are gathered in runs, which are checked once."""
-        cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
-        cdef Py_ssize_t index, first = 0
-        cdef bint has_bools = False
-        for index, item in enumerate(items):
-            refuse_unlike(item)
-            fields[index].tag = -1 if item.tag is None else item.tag
-            fields[index].slot = self.slot(cls, item.name)
-            fields[index].name = self.keep(item.name)
-            self.type(&fields[index], item.type)
-            struct = item.type.struct.cls if isinstance(item.type, Nested) else None
-            self.default(&fields[index], cls, item.default, struct)
-            if tw_width[fields[index].kind]:
-                fields[first].run += tw_width[fields[index].kind]
-                fields[first].run_count += 1
-                has_bools = has_bools or fields[index].kind == TW_BOOL
-                if has_bools:
-                    fields[first].run_count = 0
-            else:
-                first = index + 1
-                has_bools = False
-        return fields
+    cdef int place(self, tw_field *field, object owner, object item) except -1:
+        field.slot = self.slot(owner, item.name)
+        field.name = self.keep(item.name)
+        struct = item.type.struct.cls if isinstance(item.type, Nested) else None
+        return self.default(field, owner, item.default, struct)
 
     cdef const tw_field *missing(self, object cls, tuple missing) except NULL:
         cdef tw_field *fields = <tw_field *>self.memory(len(missing) * sizeof(tw_field))
@@ -160,41 +120,6 @@ cdef class Builder:
             self.default(&fields[index], cls, field.default, field.cls)
         return fields
 
-    # ------------------------------------------------------------ types
-
-    cdef int type(self, tw_field *field, object type) except -1:
-        field.minimum = type.minimum
-        self.counted(field, type)
-        if isinstance(type, Fixed):
-            self.wire(field, type.wire)
-            field.longest = type.wire.width
-        elif isinstance(type, NullableFixed):
-            field.kind = TW_OPTIONAL
-            field.marker = MARKERS[type.marker]
-            field.element = <tw_field *>self.memory(sizeof(tw_field))
-            self.wire(<tw_field *>field.element, type.wire)
-            (<tw_field *>field.element).longest = (<tw_field *>field.element).minimum = type.wire.width
-        elif isinstance(type, Sized):
-            self.wire(field, type.wire)
-            self.length(field, type)
-            field.longest = type.longest
-        elif isinstance(type, Nested):
-            field.kind = TW_STRUCT
-            field.marker = MARKERS[type.marker]
-            field.child = self.struct(type.struct)
-        elif isinstance(type, Array) and not (type.counted_by or type.order or type.filled):
-            field.kind = TW_ARRAY
-            self.length(field, type)
-            field.element = <tw_field *>self.memory(sizeof(tw_field))
-            self.type(<tw_field *>field.element, type.element)
-        elif isinstance(type, Varint) and type.bits in (32, 64):
-            field.kind = TW_VARINT
-            field.bits = type.bits
-            field.zigzag = TW_ZIGZAG if type.zigzag else TW_TWOS_COMPLEMENT if type.signed else TW_UNSIGNED
-        else:
-            raise NotNative(f"the engine has no type {type}")
-        return 0
-
     cdef int wire(self, tw_field *field, object wire) except -1:
         if wire.is_enum:
             field.kind = TW_ENUM
@@ -205,12 +130,6 @@ cdef class Builder:
         field.kind = kind_of(wire)
         if field.kind == TW_UUID:
             self.shared.learn_uuids()
-        return 0
-
-    cdef int length(self, tw_field *field, object type) except -1:
-        code = type.length
-        field.length = TW_NO_LENGTH if code is None else length_of(code)
-        field.nullable = type.nullable and code is not None and code.null is not None
         return 0
 
     # ------------------------------------------------------------ defaults

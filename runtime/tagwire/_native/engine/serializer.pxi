@@ -206,8 +206,6 @@ cdef class Plan:
             return taken(tw_finish(&w))
         tw_discard(&w)
         refused_value()
-        if not self.framed and not self.has_rules:
-            self.size_of(message)  # raises, unless it takes the value
         from tagwire.interpreter.writer import encode
 
         data = encode(self.source, message)
@@ -216,28 +214,14 @@ cdef class Plan:
         raise self.disagreement(message)
 
     cdef object measure(self, object message):
-        cdef int64_t size = -1 if self.framed or self.has_rules else self.size_of(message)
-        return self.count(message) if size < 0 else size
-
-    cdef int64_t size_of(self, object message) except? -1:
-        """The size of a message; raises for what can't be written. -1 where only the interpreter can tell."""
-        cdef tw_measure m
-        cdef list path = []
-        m.shared = self.shared
-        m.path = <PyObject *>path
-        if tw_measure_message(self.root, <PyObject *>message, &m) == 0:
-            return m.size
-        if PyErr_Occurred() != NULL:
-            reraise()
-        path.reverse()
-        if m.site != TW_WRITES_ALL:
-            from tagwire.interpreter.fault_places import refuse_value
-
-            refuse_value(self.source, message, m.site, path)
-        return -1
+        cdef int64_t size = -1 if self.framed or self.has_rules else tw_measure_message(self.root, <PyObject *>message, self.shared)
+        if size >= 0:
+            return size
+        refused_value()
+        return self.count(message)
 
     cdef object count(self, object message):
-        """The size of a message by writing it to nowhere, or by the interpreter."""
+        """The size of a message, from writing it without keeping the bytes, or from the interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -245,7 +229,7 @@ cdef class Plan:
         start_registers(known)
         w.known = known
         w.counting = True
-        if (self.framed or self.has_rules) and tw_write_object(self.root, <PyObject *>message, &w) == 0:
+        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
             tw_discard(&w)
             return tw_written(&w)
         tw_discard(&w)

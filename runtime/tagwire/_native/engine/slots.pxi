@@ -96,7 +96,6 @@ cdef class Shared:
         self.c.empty_tuple = <PyObject *>self.kept[1]
         self.c.empty_text = <PyObject *>self.kept[2]
         self.c.write_faults = <PyObject *>WRITE_FAULTS
-        self.c.deleted = <PyObject *>DELETED
         self.c.moves_views = can_move_views()
         tw_crc32c_prepare(&self.c.crc32c)
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):

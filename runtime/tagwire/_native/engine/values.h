@@ -65,20 +65,6 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     switch (kind) {
     case TW_BOOL:
         return *p > 1 ? NULL : PyBool_FromLong(*p);
-    case TW_INT8:
-        return tw_new_int(r->shared, (int8_t)*p);
-    case TW_UINT8:
-        return tw_new_int(r->shared, *p);
-    case TW_INT16:
-        return tw_new_int(r->shared, (int16_t)tw_get16(p));
-    case TW_UINT16:
-        return tw_new_int(r->shared, tw_get16(p));
-    case TW_INT32:
-        return tw_new_int(r->shared, (int32_t)tw_get32(p));
-    case TW_UINT32:
-        return tw_new_int(r->shared, tw_get32(p));
-    case TW_INT64:
-        return tw_new_int(r->shared, (int64_t)tw_get64(p));
     case TW_UINT64:
         return PyLong_FromUnsignedLongLong(tw_get64(p));
     case TW_FLOAT32:
@@ -87,8 +73,10 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
         bits = tw_get64(p);
         memcpy(&number, &bits, 8);
         return PyFloat_FromDouble(number);
-    default:
+    case TW_UUID:
         return tw_new_uuid(r, p);
+    default:
+        return tw_new_int(r->shared, tw_get_int(kind, p));
     }
 }
 
@@ -292,31 +280,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     case TW_UUID:
         return tw_put_uuid(shared, p, value);
     }
-    if (TW_UNLIKELY(tw_int_of(value, &x) < 0))
-        return -1;
-    switch (kind) {
-    case TW_INT8:
-        *p = (uint8_t)x;
-        return x == (int8_t)x ? 0 : -1;
-    case TW_UINT8:
-        *p = (uint8_t)x;
-        return x == (uint8_t)x ? 0 : -1;
-    case TW_INT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (int16_t)x ? 0 : -1;
-    case TW_UINT16:
-        tw_put16(p, (uint16_t)x);
-        return x == (uint16_t)x ? 0 : -1;
-    case TW_INT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (int32_t)x ? 0 : -1;
-    case TW_UINT32:
-        tw_put32(p, (uint32_t)x);
-        return x == (uint32_t)x ? 0 : -1;
-    default:
-        tw_put64(p, (uint64_t)x);
-        return 0;
-    }
+    return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
 /* The bits of a varint with this value, which is in its range. */
@@ -368,7 +332,7 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
 }
 
 /* The bytes of a text in UTF-8; -1 with an exception for a lone surrogate. */
-static TW_MAYBE_UNUSED int64_t tw_utf8_size(PyObject *text)
+static inline int64_t tw_utf8_size(PyObject *text)
 {
     PyObject *data;
     int64_t size;

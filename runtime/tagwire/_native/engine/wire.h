@@ -40,6 +40,69 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p + 4, (uint32_t)x);
 }
 
+/* Whether a number of 64 bits is in the range of a kind of integer; 0 for other kinds. */
+static inline int tw_fits(int kind, int64_t x)
+{
+    switch (kind) {
+    case TW_INT8:
+        return x == (int8_t)x;
+    case TW_UINT8:
+        return x == (uint8_t)x;
+    case TW_INT16:
+        return x == (int16_t)x;
+    case TW_UINT16:
+        return x == (uint16_t)x;
+    case TW_INT32:
+        return x == (int32_t)x;
+    case TW_UINT32:
+        return x == (uint32_t)x;
+    case TW_UINT64:
+        return x >= 0;
+    default:
+        return kind == TW_INT64;
+    }
+}
+
+/* The number of a kind of integer; the bits of an unsigned one of 64 bits. */
+static inline int64_t tw_get_int(int kind, const uint8_t *p)
+{
+    switch (kind) {
+    case TW_INT8:
+        return (int8_t)*p;
+    case TW_UINT8:
+        return *p;
+    case TW_INT16:
+        return (int16_t)tw_get16(p);
+    case TW_UINT16:
+        return tw_get16(p);
+    case TW_INT32:
+        return (int32_t)tw_get32(p);
+    case TW_UINT32:
+        return tw_get32(p);
+    default:
+        return (int64_t)tw_get64(p);
+    }
+}
+
+/* Writes a number of a kind of integer: 0, or -1 if it is out of range. */
+static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
+{
+    switch (tw_width[kind]) {
+    case 1:
+        *p = (uint8_t)x;
+        break;
+    case 2:
+        tw_put16(p, (uint16_t)x);
+        break;
+    case 4:
+        tw_put32(p, (uint32_t)x);
+        break;
+    default:
+        tw_put64(p, (uint64_t)x);
+    }
+    return tw_fits(kind, x) ? 0 : -1;
+}
+
 /* ---------------------------------------------------------------- varints */
 
 #define TW_UVARINT_MAX 0x7FFFFFFF /* the highest length, count or tag */
@@ -148,6 +211,22 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
         return tw_read_uvarint(r);
     }
     return n < TW_NULL ? TW_FAULT : n;
+}
+
+/* Reads the marker of a value that may be null: 1, 0 for null, -1 for a fault. */
+static inline int tw_is_present(const tw_field *f, tw_reader *r)
+{
+    int64_t marker;
+    if (f->marker == TW_NO_MARKER)
+        return 1;
+    if (f->marker == TW_MARKER_UVARINT) {
+        marker = tw_read_uvarint(r);
+        return marker == 0 || marker == 1 ? (int)marker : -1;
+    }
+    if (r->p == r->end)
+        return -1;
+    marker = (int8_t)*r->p++;
+    return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
 #define TW_LENGTH_WIDTH 5 /* the most bytes that a length takes */

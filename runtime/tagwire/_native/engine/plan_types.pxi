@@ -1,0 +1,121 @@
+"""What plans of objects and of columns have in common: the fields and the tag section of a struct, from its layout."""
+
+
+cdef class PlanBuilder:
+    """Builds one plan; `kept` is all that its pointers point to.
+
+    `owner` is where values go: for objects a data class, for columns a column, or None if values are only checked.
+    """
+
+    cdef list kept
+
+    cdef PyObject *keep(self, object value):
+        self.kept.append(value)
+        return <PyObject *>value
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+    # ------------------------------------------------------------ decided by each kind of plan
+
+    cdef object part(self, object owner, object item):
+        """The owner of a field's value, or of an array's elements if `item` is None."""
+        return None
+
+    cdef int begin(self, tw_field *field, object type, object owner) except -1:
+        """Called before the type of a field or an element is filled in."""
+        return 0
+
+    cdef int place(self, tw_field *field, object owner, object item) except -1:
+        """Say where the value of a struct's field goes."""
+        return 0
+
+    cdef int wire(self, tw_field *field, object wire) except -1:
+        """Fill in the kind of a value without parts."""
+        field.kind = kind_of(wire)
+        return 0
+
+    cdef const tw_struct *child(self, object layout, object owner) except NULL:
+        """The plan of a struct."""
+        raise NotNative(f"{layout.name} is a struct")
+
+    # ------------------------------------------------------------ the same for all
+
+    cdef int section(self, tw_struct *s, object section, object owner) except -1:
+        fields = () if section is None else section.fields
+        if isinstance(section, OptionalBuffer):
+            s.section = TW_OPTIONAL_BUFFER
+            s.entry_length = length_of(section.length)
+            s.counts_tag = section.counts_tag
+        elif section is not None:
+            s.section = TW_TAGGED_SECTION
+        if len(fields) > TW_MOST_TAGGED:
+            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine has bits for {TW_MOST_TAGGED}")
+        s.tagged_count = len(fields)
+        s.tagged = self.items(fields, owner)
+        s.known_tags = self.keep(frozenset([field.tag for field in fields]))
+        return 0
+
+    cdef const tw_field *items(self, tuple items, object owner) except NULL:
+        """Fields on the wire. Consecutive ones of fixed width are a run, whose bytes are checked once."""
+        cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
+        cdef Py_ssize_t index, first = 0
+        cdef bint has_bools = False
+        for index, item in enumerate(items):
+            refuse_unlike(item)
+            fields[index].tag = -1 if item.tag is None else item.tag
+            self.place(&fields[index], owner, item)
+            self.type(&fields[index], item.type, self.part(owner, item))
+            if tw_width[fields[index].kind]:
+                fields[first].run += tw_width[fields[index].kind]
+                fields[first].run_count += 1
+                has_bools = has_bools or fields[index].kind == TW_BOOL
+                if has_bools:
+                    fields[first].run_count = 0
+            else:
+                first = index + 1
+                has_bools = False
+        return fields
+
+    cdef int type(self, tw_field *field, object type, object owner) except -1:
+        self.begin(field, type, owner)
+        field.minimum = type.minimum
+        if isinstance(type, Fixed):
+            self.wire(field, type.wire)
+            field.longest = type.wire.width
+        elif isinstance(type, NullableFixed):
+            field.kind = TW_OPTIONAL
+            field.marker = MARKERS[type.marker]
+            self.element(field, Fixed(type.wire), owner)
+        elif isinstance(type, Sized):
+            self.wire(field, type.wire)
+            self.length(field, type)
+            field.longest = type.longest
+        elif isinstance(type, Nested):
+            field.kind = TW_STRUCT
+            field.marker = MARKERS[type.marker]
+            field.child = self.child(type.struct, owner)
+        elif isinstance(type, Array) and not (type.counted_by or type.order or type.filled):
+            field.kind = TW_ARRAY
+            self.length(field, type)
+            self.element(field, type.element, self.part(owner, None))
+        elif isinstance(type, Varint) and type.bits in (32, 64):
+            field.kind = TW_VARINT
+            field.bits = type.bits
+            field.zigzag = TW_ZIGZAG if type.zigzag else TW_TWOS_COMPLEMENT if type.signed else TW_UNSIGNED
+        else:
+            raise NotNative(f"the engine has no type {type}")
+        return 0
+
+    cdef int element(self, tw_field *field, object type, object owner) except -1:
+        cdef tw_field *element = <tw_field *>self.memory(sizeof(tw_field))
+        field.element = element
+        return self.type(element, type, owner)
+
+    cdef int length(self, tw_field *field, object type) except -1:
+        code = type.length
+        field.length = TW_NO_LENGTH if code is None else length_of(code)
+        field.nullable = type.nullable and code is not None and code.null is not None
+        return 0
