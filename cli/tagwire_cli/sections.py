@@ -60,6 +60,7 @@ SECTIONS: Final = (
             "breaking": "tagwire_cli.commands.breaking",
             "lock": "tagwire_cli.commands.lock",
             "add-version": "tagwire_cli.commands.add_version",
+            "add-field": "tagwire_cli.commands.add_field",
             "draft-version": "tagwire_workbench.commands.draft_version",
         },
     ),

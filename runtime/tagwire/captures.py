@@ -3,7 +3,7 @@
     for frame in tagwire.captures.read("frames.jsonl.gz"):
         print(frame.time, frame.connection, frame.direction, frame.message)
 
-A capture is a network capture (pcap, pcapng; needs the extra `pcap`), or a file of JSON lines, gzipped or not. Each
+A capture is a network capture (pcap, pcapng; needs the extra `pcap`) or a file of JSON lines, gzipped or not. Each
 line is an object:
 
     dir                     "req" or "resp"; "close" where a connection closed
@@ -22,10 +22,11 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.pcap import MAGIC, CaptureError, NetworkGap, network_frames
@@ -40,14 +41,15 @@ if TYPE_CHECKING:
 __all__ = [
     "CaptureError",
     "CapturedFrame",
+    "capture_kind",
     "frame_of_line",
     "frame_of_row",
     "frames_of_lines",
     "frames_of_network",
     "frames_of_stream",
-    "is_capture",
     "paired",
     "read",
+    "unzipped",
 ]
 
 _GZIP: Final = b"\x1f\x8b"
@@ -187,16 +189,16 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
     return int.from_bytes(request[:2], "big", signed=True), int.from_bytes(request[2:4], "big", signed=True)
 
 
-def is_capture(data: bytes) -> bool:
-    """Whether these bytes are a network capture, or begin with the line of a captured frame; gzipped or not."""
-    if data[:4] in MAGIC:
-        return True
+def capture_kind(data: bytes) -> str:
+    """Return "network capture" or "captured frames" (JSON lines), gzipped or not, or "" for other bytes."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
+        if start[:4] in MAGIC:
+            return "network capture"
         row = json.loads(start.lstrip().partition(b"\n")[0])
     except (ValueError, zlib.error, RecursionError):
-        return False
-    return isinstance(row, dict) and "dir" in row and "hex" in row
+        return ""
+    return "captured frames" if isinstance(row, dict) and "dir" in row and "hex" in row else ""
 
 
 def frames_of_stream(
@@ -215,8 +217,9 @@ def frames_of_stream(
     """
     start = stream.read(4)
     stream.seek(0)
-    if start not in MAGIC:
-        frames = frames_of_lines(stream, name, start=start, keeps_damaged=keeps_damaged)
+    stream, is_network = unzipped(stream, start)
+    if not is_network:
+        frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
     # Frames after a gap are found late.
@@ -226,6 +229,19 @@ def frames_of_stream(
         yield frame
 
 
+def unzipped(stream: BinaryIO, start: bytes) -> tuple[BinaryIO, bool]:
+    """Return the stream, decompressed if it is gzipped, and whether it is a network capture.
+
+    `start` is its first four bytes. Reading the stream raises the error of invalid gzip.
+    """
+    if start.startswith(_GZIP):
+        packed = gzip.GzipFile(fileobj=stream)
+        with suppress(EOFError, OSError, zlib.error):
+            start = packed.peek(4)[:4]
+        stream = cast("BinaryIO", packed)
+    return stream, start in MAGIC
+
+
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
     """Read the frames of a network capture in the order in which they are complete. Raises CaptureError."""
     for number, each in enumerate(network_frames(stream, port, registry), 1):
@@ -233,14 +249,9 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
         yield CapturedFrame(number, each.is_request, data, None, each.connection, None, each.time, gap=gap)
 
 
-def frames_of_lines(
-    stream: BinaryIO, name: str, *, start: bytes, keeps_damaged: bool = False
-) -> Iterator[CapturedFrame]:
-    """Read the frames and close marks of JSON lines, gzipped or not as their `start` says; blank lines are skipped.
-
-    Raises CaptureError.
-    """
-    for number, line in enumerate(_lines(stream, name, start), 1):
+def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
+    """Read the frames and close marks of JSON lines; blank lines are skipped. Raises CaptureError."""
+    for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
             try:
                 yield frame_of_line(number, line, name)
@@ -250,10 +261,10 @@ def frames_of_lines(
                 yield CapturedFrame(number, True, b"", gap=str(error))
 
 
-def _lines(stream: BinaryIO, name: str, start: bytes) -> Iterator[bytes]:
+def _lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
     number = 0
     try:
-        for line in gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream:
+        for line in stream:
             number += 1
             yield line
     except (EOFError, OSError, zlib.error) as error:

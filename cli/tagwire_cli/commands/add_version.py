@@ -1,8 +1,9 @@
 """`tagwire add-version`: the next version of one message, with a field more."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -17,29 +18,43 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution.texts import SpecData
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["command"]
+__all__ = ["command", "edit", "field_options", "new_field"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_OPTIONS: Final = (
+    click.option("--field", "name", metavar="NAME", help="Add a field with this name."),
+    click.option("--type", "type_", metavar="TYPE", help="The type of the field: int32, []string, a common struct."),
+    click.option(
+        "--in",
+        "parent",
+        default="",
+        metavar="STRUCT",
+        help="Add the field to this struct: Topics.Partitions, or a common struct.",
+    ),
+    click.option("--before", default="", metavar="FIELD", help="Insert the field before this one."),
+    click.option("--after", default="", metavar="FIELD", help="Insert the field after this one. Default: last."),
+    click.option("--nullable", is_flag=True, help="The field may be null."),
+    click.option("--default", metavar="VALUE", help="The default of the field; may be null."),
+    click.option("--tag", metavar="N", help="Make the field tagged; `next` uses the next free tag."),
+    click.option("--ignorable", is_flag=True, help="Older versions drop the value instead of rejecting it."),
+    click.option("--about", default="", metavar="TEXT", help="A description of the field."),
+    click.option("--against", "revision", metavar="REV", help="Also treat this git revision as released."),
+    click.option("--dry-run", is_flag=True, help="Write nothing; print a unified diff of the changes."),
+)
+
+
+def field_options(function: F) -> F:
+    """The options that describe a new field, `--against` and `--dry-run`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
 
 
 @click.command("add-version")
 @click.argument("message", metavar="MESSAGE")
-@click.option("--field", "name", metavar="NAME", help="Add a field with this name.")
-@click.option("--type", "type_", metavar="TYPE", help="The type of the field: int32, []string, a common struct.")
-@click.option(
-    "--in",
-    "parent",
-    default="",
-    metavar="STRUCT",
-    help="Add the field to this struct: Topics.Partitions, or a common struct.",
-)
-@click.option("--before", default="", metavar="FIELD", help="Insert the field before this one.")
-@click.option("--after", default="", metavar="FIELD", help="Insert the field after this one. Default: last.")
-@click.option("--nullable", is_flag=True, help="The field may be null.")
-@click.option("--default", metavar="VALUE", help="The default of the field; may be null.")
-@click.option("--tag", metavar="N", help="Make the field tagged; `next` uses the next free tag.")
-@click.option("--ignorable", is_flag=True, help="Older versions drop the value instead of rejecting it.")
-@click.option("--about", default="", metavar="TEXT", help="A description of the field.")
-@click.option("--against", "revision", metavar="REV", help="Also treat this git revision as released.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; print a unified diff of the changes.")
+@field_options
 def command(
     message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
 ) -> None:
@@ -64,15 +79,27 @@ def command(
       tagwire add-version message_specs/PingResponse.json --field TraceId --type uuid --tag next
     """
     from tagwire_generator.editing.next_version import plan_next_version
+
+    edit(plan_next_version, message, new_field(name, type_, tag, rest), revision, dry_run=dry_run)
+
+
+def edit(
+    planned: "Callable[..., NextVersion]",
+    message: str,
+    field: "NewField | None",
+    revision: str | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Change the spec of a message as `planned` says, and report it; with `dry_run`, print the changes instead."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
 
-    field = _field(name, type_, tag, rest)
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
     spec_set = settings.set_of(path.parent)  # a spec may be a link to somewhere else
-    plan = plan_next_version(
+    plan = planned(
         path,
         _files(settings, path),
         field,
@@ -84,7 +111,8 @@ def command(
     _tell(plan, field, dry_run=dry_run)
 
 
-def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
+def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
+    """Return the field that the options describe, or None. Raises click.UsageError."""
     from tagwire_generator.editing.field_place import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
@@ -153,9 +181,11 @@ def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> No
         if dry_run:
             name = change.path.as_posix()
             say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
-        more = f" with {field.name}" if field and not number else ""
         verb = "would get" if dry_run else "got"
-        say(f"{change.name} {verb} version {change.version}{more}: {change.path}", err=True)
+        what = f"version {change.version}{f' with {field.name}' if field and not number else ''}"
+        if not plan.is_version:
+            what = f"{field.name if field else ''} from version {change.version} on"
+        say(f"{change.name} {verb} {what}: {change.path}", err=True)
     for note in plan.notes:
         say(f"note: {note}", err=True)
     if not dry_run:

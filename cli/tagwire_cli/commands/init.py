@@ -1,5 +1,6 @@
 """`tagwire init`: a protocol of one's own, from nothing to green tests."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -19,9 +20,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
     NAME is the package to create, such as `pings`. The command writes specs of a
     first request, its response and their headers; the generated package; golden
-    bytes and a test of them; [tool.tagwire] in pyproject.toml; commit hooks; and a
-    CI workflow. Existing files are not changed, except that missing settings are
-    added to pyproject.toml.
+    bytes and a test of them; [tool.tagwire] in pyproject.toml; commit hooks; a CI
+    workflow; and a README, .gitignore and .gitattributes. Existing files are not
+    changed, except that missing settings are added to pyproject.toml.
 
     \b
     Examples:
@@ -44,7 +45,8 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
     if project.hooks:
         say(f"{folder / HOOKS} exists already; add what you need of:\n\n{project.hooks}", err=True, lines=True)
     where = "" if folder == Path() else f"cd {folder}; "
-    say(f"next: run `{where}pytest`, then edit message_specs and run `tagwire generate`", err=True)
+    tests = "pytest" if find_spec("pytest") else "python -m pip install pytest; pytest"
+    say(f"next: run `{where}{tests}`, then edit message_specs and run `tagwire generate`", err=True)
 
 
 def _generate(folder: Path) -> int:

@@ -1,16 +1,14 @@
 """Detect what an input is when no message is named: a capture, a log, a packet, frames, or bytes in some encoding."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from tagwire.captures import is_capture
-from tagwire.frames.packets import MAGIC, tcp_segment
+from tagwire.captures import capture_kind
+from tagwire.frames.packets import tcp_segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Detected", "detect", "is_unnamed"]
 
 _HEX: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2})+")
-_GZIP: Final = b"\x1f\x8b"
 _ENCODINGS: Final = {
     "hex": "hex",
     "dump": "a hex dump",
@@ -96,12 +93,8 @@ def _log_folder(folder: Path) -> Iterator[Detected]:
 
 
 def _content(title: str, data: bytes, encoding: str | None) -> Detected:
-    if encoding in (None, "auto", "binary"):
-        if data[:2] == _GZIP and (unpacked := _gunzipped(data))[:4] in MAGIC:
-            return Detected("capture", f"{title}network capture, gzipped", unpacked)
-        if is_capture(data):
-            what = "network capture" if data[:4] in MAGIC else "captured frames"
-            return Detected("capture", f"{title}{what}", data)
+    if encoding in (None, "auto", "binary") and (kind := capture_kind(data)):
+        return Detected("capture", f"{title}{kind}", data)
     name = encoding_of(data) if encoding in (None, "auto") else encoding
     data = bytes_of(data, name)
     what = f"{_ENCODINGS[name]}, {count(len(data), 'byte')}"
@@ -112,13 +105,6 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
         what += f"of which the TCP payload is explained ({count(len(segment.data), 'byte')})"
         data = segment.data
     return Detected("guess", f"{title}{what}", data)
-
-
-def _gunzipped(data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
-        return b""
 
 
 def _link_type(data: bytes) -> int | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import click
 
-from tagwire.captures import CapturedFrame, is_capture
+from tagwire.captures import CapturedFrame, capture_kind
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.frames.registry import Registry
@@ -83,7 +83,7 @@ def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
 def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, Iterator[Explained]]:
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
-    if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
+    if asked.kind == "capture" or (asked.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, asked.registry, asked.where)
         return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
     data = bytes_of(data, given.encoding)

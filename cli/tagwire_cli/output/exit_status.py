@@ -20,6 +20,7 @@ FOUND: Final = {
     "lock": "a spec with an error or a breaking change; with --check, any change",
     "import": "a source that can't be read or merged",
     "add-version": "a spec that breaks a rule, or a change of something released",
+    "add-field": "a spec that breaks a rule, or a change of something released",
     "draft-version": "a spec that breaks a rule, or a change of something released",
     "encode": "bad data",
     "decode": "bad data",

@@ -5,7 +5,7 @@ Apart from the command, whose help must not wait for what reads logs.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ from tagwire.frames.registry import Registry
 from tagwire.layout.parts import words_of_bits
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
-from tagwire.log.dump import More, batch_lines, from_offset, in_parts
+from tagwire.log.dump import Keep, More, batch_lines, in_parts
 from tagwire.log.errors import LogError
 from tagwire.log.names import partition_name
 from tagwire.log.placed_batch import Skip
@@ -24,12 +24,14 @@ from tagwire.message.json import hidden_json
 from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
-from tagwire.text_format import printable_json
+from tagwire.text_format import printable, printable_json
+from tagwire_cli.output.log_filter import RecordFilter
 
 __all__ = ["DumpOptions", "dump"]
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Text that would look like a null or like bytes; it is shown as bytes."""
+_CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Words for attributes of records, which are also in the attributes of a message."""
 
@@ -46,6 +48,8 @@ class DumpOptions(NamedTuple):
     partial: bool
     as_json: bool
     is_lenient: bool
+    filter: RecordFilter = RecordFilter()
+    template: Callable[[Mapping[str, str]], str] | None = None
 
 
 def dump(
@@ -56,8 +60,14 @@ def dump(
     Raises LogError.
     """
     for segment, position, batch in _batches(found, begin, options):
-        more = _messages(segment, position, batch, options)
-        for text in batch_lines(segment.name, batch, more, begin) if options.as_json else _text(batch, more, begin):
+        if options.filter.ends_before(batch):
+            return
+        more, keep = _messages(segment, position, batch, options), options.filter.of(batch, begin)
+        if options.as_json:
+            lines = batch_lines(segment.name, batch, more, keep)
+        else:
+            lines = _text(batch, more, keep, options.template and _in_template(options.template, segment))
+        for text in lines:
             write(text)
         yield batch.size
 
@@ -104,28 +114,51 @@ def _told(entry: Entry) -> dict[str, str]:
     return {"message": entry.to_json_text()}
 
 
-def _text(batch: RecordBatch, more: More | None, begin: int | None) -> Iterator[bytes]:
-    """Offset, timestamp, key, value, headers and attributes of each record, with tabs between them."""
+def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
+    """Return a function that fills the template with the cells of a record."""
+    name = partition_name(segment.path.absolute().parent)
+    whole = {
+        "file": segment.name,
+        "topic": name.topic if name else "",
+        "partition": str(name.partition) if name else "",
+    }
+    return lambda cells: printable(template(whole | dict(zip(_CELLS, cells, strict=True))), keep="\t\n")
+
+
+def _tabbed(cells: list[str]) -> str:
+    return "\t".join(cells).rstrip("\t")
+
+
+def _text(
+    batch: RecordBatch,
+    more: More | None,
+    keep: Keep | None,
+    line: Callable[[list[str]], str] | None = None,
+) -> Iterator[bytes]:
+    """A line for each record: offset, timestamp, key, value, headers and attributes with tabs between, or by `line`."""
     words = words_of_bits(batch.described_by.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
-    if more is None and (begin is None or begin <= batch.base_offset):
+    if more is None and keep is None and line is None:
         done = yield from native_lines(batch, ", ".join(words).encode(), is_text=True)
     if done is not None:
-        yield from in_parts(_text_lines(islice(from_offset(batch, begin), done, None), words, more))
+        records = batch if keep is None else filter(keep, batch)
+        yield from in_parts(_text_lines(islice(records, done, None), words, more, line or _tabbed))
 
 
-def _text_lines(records: Iterable[Record], of_batch: list[str], more: More | None) -> Iterator[str]:
+def _text_lines(
+    records: Iterable[Record], of_batch: list[str], more: More | None, line: Callable[[list[str]], str]
+) -> Iterator[str]:
     for record in records:
         headers = ", ".join(f"{_cell(header_key_name(key))}={_cell(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _cell(record.key), _cell(record.value), headers]
         found = more(record) if more is not None else {"message": "null"}
         if found["message"] != "null":
-            cells[2:4] = [printable_json(found["message"])]
+            cells[2:4] = [*([] if line is _tabbed else [""]), printable_json(found["message"])]
         elif "value" in found:
             cells[3] = json.loads(found["value"])
         cells.append(", ".join([*of_batch, *_of_record(record)]))
-        yield "\t".join(cells).rstrip("\t") + "\n"
+        yield line(cells) + "\n"
 
 
 def _of_record(record: Record) -> list[str]:

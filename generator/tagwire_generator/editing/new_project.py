@@ -30,6 +30,8 @@ _FILES: Final = {
     ".github/workflows/protocol.yml": "protocol.yml",
 }
 """Path in the project, and the template."""
+_ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
+"""Files that are written only if they do not exist."""
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
     "message_specs/ResponseHeader.json": "ResponseHeader.json",
@@ -72,6 +74,7 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     settings = folder / _SETTINGS
     before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
     view = _View(name, headers, _missing_sections(settings, before))
+    paths |= {path: template for path, template in _ONCE.items() if not (folder / path).exists()}
     files = {path: _render(template, view) for path, template in paths.items()}
     files[_SETTINGS] = _joined(settings, before, _render(_SETTINGS, view))
     hooks = _render("pre-commit-config.yaml", view)

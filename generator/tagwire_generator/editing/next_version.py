@@ -1,4 +1,4 @@
-"""The next version of one message with a new field, as `tagwire add-version` writes it.
+"""A new version of one message, or a new optional field, as `tagwire add-version` and `tagwire add-field` write them.
 
 Specs are edited as text, so that everything else stays the same. Before a file is written, the new texts
 are read, checked against the rules of the language and of the set, and compared with what was
@@ -25,17 +25,18 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["NextVersion", "SpecChange", "plan_next_version"]
+__all__ = ["NextVersion", "SpecChange", "plan_next_version", "plan_optional_field"]
 
 _PARTNERS: Final = {"request": "response", "response": "request"}
 
 
 @dataclass(frozen=True, slots=True)
 class SpecChange:
-    """A spec that gains a version."""
+    """A spec that gains a version or an optional field."""
 
     name: str
     version: int
+    """The new version, or the first one that has the new field."""
     path: Path
     before: str
     after: str
@@ -43,11 +44,13 @@ class SpecChange:
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """What `add-version` does; `changes` are the message and, if it must follow, its request or response."""
+    """What is written; `changes` are the message and, if it must follow, its request or response."""
 
     changes: tuple[SpecChange, ...]
     notes: tuple[str, ...]
     """What is worth knowing, in sentences."""
+    is_version: bool = True
+    """Whether the changes are new versions."""
 
     @property
     def texts(self) -> dict[Path, str]:
@@ -78,15 +81,35 @@ def plan_next_version(
     data = {each.file: each for each in files}
     spec = _message(path, texts)
     version = spec.valid_versions.highest + 1
-    changes = [_changed(spec, data[spec.file], version, field, options)]
+    changes = [_changed(spec, data[spec.file], version, field, options, is_new=True)]
     partner = _partner(spec, texts)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
             text = f"{partner.name} has versions {partner.valid_versions}, {spec.name} {spec.valid_versions}"
             raise SpecError(f"{partner.file}: {text}; make them the same first", file=partner.file)
-        changes.append(_changed(partner, data[partner.file], version, None, options))
+        changes.append(_changed(partner, data[partner.file], version, None, options, is_new=True))
     _check(changes, files, texts, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
+
+
+def plan_optional_field(
+    path: Path, files: Sequence[SpecData], field: NewField, *, options: SpecOptions, released: Iterable[Baseline] = ()
+) -> NextVersion:
+    """Plan a tagged field in all flexible versions of a message, without a new version (KIP-482). Nothing is written.
+
+    Readers of released versions skip tags that they don't know. Raises SpecError as `plan_next_version` does, and for
+    a message without flexible versions.
+    """
+    texts = SpecReader().read(files, options)
+    spec = _message(path, texts)
+    flexible = spec.valid_versions & (spec.flexible_versions or spec.optional_versions)
+    if not flexible:
+        text = f"{spec.name} has no flexible versions; `tagwire add-version` adds the field in a new version"
+        raise SpecError(f"{path}: {text}", file=str(path))
+    data = {each.file: each for each in files}
+    changes = [_changed(spec, data[spec.file], flexible.lowest, field, options, is_new=False)]
+    _check(changes, files, texts, options, released)
+    return NextVersion(tuple(changes), (), is_version=False)
 
 
 def _message(path: Path, texts: SpecTexts) -> MessageSpec:
@@ -120,15 +143,16 @@ def _partner(spec: MessageSpec, texts: SpecTexts) -> MessageSpec | None:
 
 
 def _changed(
-    spec: MessageSpec, data: SpecData, version: int, field: NewField | None, options: SpecOptions
+    spec: MessageSpec, data: SpecData, version: int, field: NewField | None, options: SpecOptions, *, is_new: bool
 ) -> SpecChange:
-    """A spec with one version more, and perhaps a field."""
+    """Return a spec with a new version, or a field that begins in an old one, or both."""
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
     wanted = plain_tree(edit.root)
-    valid = str(Versions(spec.valid_versions.lowest, version))
-    edit.replace(edit.root.members["validVersions"].value, valid)
-    wanted["validVersions"] = valid
+    if is_new:
+        valid = str(Versions(spec.valid_versions.lowest, version))
+        edit.replace(edit.root.members["validVersions"].value, valid)
+        wanted["validVersions"] = valid
     if field is not None:
         _add_field(edit, wanted, field, version, data.file)
     after = edit.result()

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO, Any, BinaryIO, Final, cast
 
-from tagwire.captures import CapturedFrame, CaptureError, frame_of_row, frames_of_lines, frames_of_network
-from tagwire.frames.pcap import MAGIC
+from tagwire.captures import CapturedFrame, CaptureError, frame_of_row, frames_of_lines, frames_of_network, unzipped
 from tagwire.frames.registry import Registry
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.byte_stream import first_bytes, opened_stream
@@ -37,16 +36,15 @@ def captured_frames(
         except OSError as error:
             raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
         try:
-            if head in MAGIC:
-                yield from frames_of_network(cast("BinaryIO", file), registry, port)
-            elif head == _PARQUET:
+            if head == _PARQUET:
                 for number, row in enumerate(_parquet(path, file), 1):
                     frame = frame_of_row(number, row, f"{path}: row {number}")
                     if not frame.is_close:
                         yield frame
-            else:
-                lines = frames_of_lines(cast("BinaryIO", file), path, start=head)
-                yield from (each for each in lines if not each.is_close)
+                return
+            stream, is_network = unzipped(cast("BinaryIO", file), head)
+            frames = frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
+            yield from (each for each in frames if not each.is_close)
         except CaptureError as error:
             text = str(error)
             where = text if text.startswith(path) else f"{path}: {text}"

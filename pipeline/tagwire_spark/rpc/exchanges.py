@@ -163,6 +163,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
+            registry.request_class(frame.data)  # without a known API, nobody knows where the body begins
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
     except TagwireError as error:

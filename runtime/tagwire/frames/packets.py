@@ -5,6 +5,7 @@ dpkt and python-pcapng read the files and their layers. Needs the extra `pcap`.
 
 import socket
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -18,6 +19,7 @@ _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
 """First bytes of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""
 
+_FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
     0: ("loopback", "Loopback"),
     1: ("ethernet", "Ethernet"),
@@ -111,7 +113,7 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
         reader = dpkt.pcap.Reader(file)
         for seconds, packet in reader:
             yield reader.datalink(), float(seconds) * 1000, packet
-    except (OSError, EOFError, ValueError, dpkt.Error) as error:
+    except (*_FAULTS, dpkt.Error) as error:
         raise _unreadable(error) from None
 
 
@@ -124,7 +126,7 @@ def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
             if isinstance(block, pcapng.blocks.BasePacketBlock):
                 time = getattr(block, "timestamp", 0.0)
                 yield block.interface.link_type, time * 1000, block.packet_data
-    except (OSError, EOFError, ValueError, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
+    except (*_FAULTS, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
         raise _unreadable(error) from None
     except pcapng.exceptions.PcapngException as error:
         raise _unreadable(error) from None

@@ -157,12 +157,20 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[RequestH, int]:
-        """The header of a request frame, and where the body begins.
+        """Decode the header of a request frame; return it and the offset of the body.
 
-        Works for versions that the request lacks, so that a broker can answer them.
-        Raises DecodeError.
+        Works for versions that the request does not have, so that a broker can answer them. For an API key that the
+        package does not have, it reads what header versions have in common: for Kafka API key, version, correlation
+        ID and client ID. The offset is then that of the bytes after these. Raises DecodeError.
         """
-        cls, version = self.request_class(data)
+        try:
+            cls, version = self.request_class(data)
+        except DecodeError as error:
+            if error.path != "request_api_key":
+                raise
+            header = self.request_header
+            common = max(set(header.VERSIONS) - set(header.FLEXIBLE_VERSIONS), default=header.VERSIONS.lowest)
+            return header.decode_from(data, common, strict=strict, views=views, limits=limits, gc=gc)
         return self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
 
     def _decode_header(self, cls: type[Message], version: int, data: Any, **how: Unpack[_How]) -> tuple[RequestH, int]:

@@ -18,7 +18,7 @@ from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
 from tagwire.text_format import printable_json
 
-__all__ = ["More", "batch_lines", "from_offset", "in_parts"]
+__all__ = ["Keep", "More", "batch_lines", "in_parts"]
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
@@ -62,22 +62,25 @@ More = Callable[[Record], dict[str, str]]
 """More members for a record's line, as JSON texts after the others; `value` replaces the value."""
 
 
-def batch_lines(file: str, batch: RecordBatch, more: More | None = None, begin: int | None = None) -> Iterator[bytes]:
-    """A JSON line for each record, several lines at a time: members of the batch, then those of the record.
+Keep = Callable[[Record], bool]
+"""Whether a record is printed."""
 
-    Records below the offset `begin` are left out. Raises DecodeError for invalid records.
+
+def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
+    """A JSON line for each record, several lines at a time: members of the batch, then members of the record.
+
+    With `keep`, only records for which it returns true. Raises DecodeError for invalid records.
     """
     head = _head(file, batch)
     done: int | None = 0
-    if more is None and (begin is None or batch.base_offset >= begin):
+    if more is None and keep is None:
         done = yield from native_lines(batch, head.encode("utf-8", "backslashreplace"))
     if done is not None:
-        yield from in_parts(_line(record, head, more) for record in islice(from_offset(batch, begin), done, None))
+        yield from in_parts(_line(record, head, more) for record in islice(filter(keep or _all, batch), done, None))
 
 
-def from_offset(batch: RecordBatch, begin: int | None) -> Iterator[Record]:
-    """The records from an offset on: a log may begin inside a batch, whose earlier records are deleted."""
-    return (record for record in batch if begin is None or record.offset >= begin)
+def _all(record: Record) -> bool:
+    return True
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:

@@ -275,6 +275,31 @@ def test_wrong_usage(project: Path, case: str) -> None:
     assert specs(project) == (REQUEST, RESPONSE)
 
 
+FIELDS = {
+    "the next tag": ("Rack --type string", '"versions": "1+", "tag": 2, "taggedVersions": "1+" }'),
+    "a tag": ("Rack --type string --tag 9", '"tag": 9, "taggedVersions": "1+"'),
+    "in a struct": ("Rack --type string --in Hosts --nullable --default null", '"nullableVersions": "1+", "tag": 0, '),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_an_optional_field_needs_no_version(project: Path, case: str) -> None:
+    words, entry = FIELDS[case]
+    told = tagwire_result("add-field", "PingRequest", "--field", *words.split(), code=0).stderr
+    assert told.startswith("PingRequest got Rack from version 1 on: ")
+    request, response = specs(project)
+    assert entry in request and '"validVersions": "0-2"' in request and response == RESPONSE
+
+
+def test_an_optional_field_needs_flexible_versions_and_a_free_tag(project: Path) -> None:
+    field = ("--field", "Rack", "--type", "string")
+    assert "PingRequest" in tagwire_result("add-field", "PingRequest", *field, "--tag", "0", code=1).stderr
+    assert "--field NAME" in tagwire_result("add-field", "PingRequest", "--tag", "5", code=2).stderr
+    (project / "specs/PingResponse.json").write_text(RESPONSE.replace('"1+"', '"none"'))
+    assert "has no flexible versions" in tagwire_result("add-field", "PingResponse", *field, code=1).stderr
+    assert specs(project) == (REQUEST, RESPONSE.replace('"1+"', '"none"'))
+
+
 def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')

@@ -18,10 +18,13 @@ from spec_projects import read_tree
 from tagwire_cli.app import app
 
 FILES = {
+    ".gitattributes",
+    ".gitignore",
     ".github/workflows/protocol.yml",
     ".pre-commit-config.yaml",
     "message_specs/HelloRequest.json",
     "message_specs/HelloResponse.json",
+    "README.md",
     "pyproject.toml",
     "tests/test_golden_bytes.py",
 }

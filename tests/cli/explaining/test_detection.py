@@ -42,7 +42,7 @@ run = partial(tagwire_result, "explain")
         ("java.txt", SIGNED, "a list of numbers, 32 bytes"),
         ("python.txt", repr(REQUEST).encode(), "escaped bytes, 32 bytes"),
         ("a.pcap", PCAP, "network capture"),
-        ("a.pcap.gz", gzip.compress(PCAP), "network capture, gzipped"),
+        ("a.pcap.gz", gzip.compress(PCAP), "network capture"),
         ("a.jsonl", LINES, "captured frames"),
         ("a.jsonl.gz", gzip.compress(LINES), "captured frames"),
         ("packet.bin", PCAP[24 + 16 :], f"bytes, {14 + 40 + 36} bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),

@@ -207,6 +207,14 @@ def test_versions_that_are_not_there() -> None:
         registry.decode_request(data)
 
 
+def test_the_header_of_an_unknown_api_is_read_as_far_as_its_versions_agree() -> None:
+    header, end = registry.decode_header(bytes.fromhex("0063 0003 00000005 0002 6d65 00 ffff"))
+    assert (header.request_api_key, header.request_api_version, header.correlation_id) == (99, 3, 5)
+    assert (header.client_id, end) == ("me", 12)
+    with pytest.raises(DecodeError, match="API key 99"):
+        registry.decode_request(bytes.fromhex("0063 0003 00000005 0002 6d65 00 ffff"))
+
+
 @pytest.mark.parametrize(
     ("hex_text", "name", "path", "offset"),
     [

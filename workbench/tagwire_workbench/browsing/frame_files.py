@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from tagwire.captures import CapturedFrame, CaptureError, frame_of_line
+from tagwire.captures import CapturedFrame, CaptureError, frame_of_line, unzipped
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
@@ -159,7 +159,8 @@ class NetworkFile:
         try:
             with self._path.open("rb") as file:
                 size = self._path.stat().st_size
-                for count, each in enumerate(network_frames(file, self._port, self._registry), 1):
+                stream, _ = unzipped(file, file.peek(4)[:4])
+                for count, each in enumerate(network_frames(stream, self._port, self._registry), 1):
                     found.append(self._noted(table, each))
                     if not count % _AT_ONCE:
                         self.progress = file.tell() / max(size, 1)

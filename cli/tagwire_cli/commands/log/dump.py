@@ -1,8 +1,8 @@
 """`tagwire log dump`: the records of segments."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,9 @@ from tagwire_cli.arguments.log_options import format_option, json_option, lenien
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.log_filter import RecordFilter, Template, Time
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import byte_writer
+from tagwire_cli.output.tables import byte_writer, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
@@ -23,6 +24,15 @@ __all__ = ["command"]
 @click.command("dump")
 @paths_argument
 @click.option("--start-offset", type=int, metavar="N", help="Start at this offset, found with the indexes.")
+@click.option("--end-offset", type=int, metavar="N", help="Stop before this offset.")
+@click.option("--start-time", type=Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO).")
+@click.option("--end-time", type=Time(), metavar="TIME", help="Only records before this time.")
+@click.option("--key", metavar="TEXT", help="Only records with this key.")
+@click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header.")
+@click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records.")
+@click.option(
+    "--template", type=Template(), metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
+)
 @click.option("--from-log-start", is_flag=True, help="Start at the offset in log-start-offset-checkpoint.")
 @click.option(
     "--messages", "with_messages", is_flag=True, help="Also decode records of Kafka's internal topics as messages."
@@ -37,6 +47,7 @@ __all__ = ["command"]
 def command(
     paths: Sequence[Path],
     start_offset: int | None,
+    template: "Callable[[Mapping[str, str]], str] | None",
     from_log_start: bool,
     with_messages: bool,
     partial: bool,
@@ -45,8 +56,9 @@ def command(
     as_json: bool,
     limits: Sequence[str],
     package: str | None,
+    **filters: Any,
 ) -> None:
-    """Print the records of segments, one per line.
+    """Print the records of segments, one per line, or the entries of other files of a log.
 
     A line has offset, timestamp, key, value, headers and attributes, separated by
     tabs. With --json, a line is an object with file, baseOffset, magic,
@@ -61,18 +73,32 @@ def command(
     status is 1. With --lenient, records after the error are also printed. A record that
     --messages can't decode is printed without a message (`null`) and reported.
 
+    A template may have {file}, {topic}, {partition}, {offset}, {timestamp}, {key},
+    {value}, {headers} and {attributes}, and \\t, \\n and \\\\.
+
+    A PATH may also be an index (.index, .timeindex, .txnindex), a producer snapshot
+    (.snapshot), a checkpoint, meta.properties, partition.metadata or quorum-state.
+    Its entries are then printed, one per line.
+
     \b
     Examples:
       tagwire log dump alpha-0/00000000000000000000.log
       tagwire log dump alpha-0 --start-offset 12000 --json | head
+      tagwire log dump alpha-0 --key user-7 --start-time 2026-01-31 --template '{offset} {value}'
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
+      tagwire log dump alpha-0/00000000000000000000.timeindex
     """
     from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
     bounds = limits_of(limits)
-    found, skipped = list(partitions_of(paths)), Skipped()
-    options = DumpOptions(format, bounds, registry, skipped, partial=partial, as_json=as_json, is_lenient=is_lenient)
+    logs = [path for path in paths if not _dump_entries(path, as_json)]
+    found, skipped = list(partitions_of(logs)), Skipped()
+    options = DumpOptions(
+        *(format, bounds, registry, skipped, partial, as_json, is_lenient),
+        filter=RecordFilter(start_offset, **filters),
+        template=template,
+    )
     with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
         for each in found:
             begin = _begin(each, start_offset, from_log_start)
@@ -80,6 +106,21 @@ def command(
                 if tell:
                     tell(size)
     skipped.end()
+
+
+def _dump_entries(path: Path, as_json: bool) -> bool:
+    """Print the entries of a file that is not a segment; return whether it is one."""
+    from tagwire_cli.output.log_files import file_entries
+
+    entries = file_entries(path)
+    if entries is None:
+        return False
+    for entry in entries:
+        if as_json:
+            write_json_line({"file": str(path), **entry})
+        else:
+            write_line("  ".join(f"{name}: {value}" for name, value in entry.items()))
+    return True
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:

@@ -1,0 +1,57 @@
+"""The entries of the files next to segments: indexes, producer snapshots and checkpoints."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.log.checkpoints import read_json, read_leader_epochs, read_offsets, read_properties
+from tagwire.log.indexes import OffsetIndex, TimeIndex, read_transaction_index
+from tagwire.log.names import log_file
+from tagwire.log.producers import read_producer_snapshot
+
+__all__ = ["file_entries"]
+
+_EPOCHS: Final = "leader-epoch-checkpoint"
+_OFFSETS: Final = {
+    f"{name}-checkpoint"
+    for name in ("log-start-offset", "recovery-point-offset", "replication-offset", "cleaner-offset")
+}
+_PROPERTIES: Final = ("meta.properties", "partition.metadata")
+
+
+def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
+    """Return the entries of a file as JSON objects, or None for a segment. Reading them raises LogError."""
+    name = log_file(path)
+    kind = path.name if name is None else name.kind
+    if kind == "index":
+        return _named(OffsetIndex(path, _base(path)))
+    if kind == "timeindex":
+        return _named(TimeIndex(path, _base(path)))
+    if kind == "txnindex":
+        return _named(read_transaction_index(path))
+    if kind == "snapshot":
+        entries = read_producer_snapshot(path)
+        fields = [each for each in type(entries[0]).__slots__ if each != "unknown_tags"] if entries else []
+        return ({_camel(field): getattr(entry, field) for field in fields} for entry in entries)
+    if kind in (_EPOCHS, "leader_epoch_checkpoint"):
+        return _named(read_leader_epochs(path))
+    if kind in _OFFSETS:
+        return ({**each._asdict(), "offset": offset} for each, offset in read_offsets(path).items())
+    if kind in _PROPERTIES:
+        return ({"name": key, "value": value} for key, value in read_properties(path).items())
+    return iter([read_json(path)]) if kind == "quorum-state" else None
+
+
+def _base(path: Path) -> int:
+    name = log_file(path)
+    assert name is not None
+    return name.base_offset
+
+
+def _named(entries: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    return ({_camel(name): value for name, value in entry._asdict().items()} for entry in entries)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

@@ -1,0 +1,100 @@
+"""Which records `tagwire log dump` prints, and its templates."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from tagwire.frames.known_packages import header_key_name
+from tagwire.records import Record, RecordBatch
+from tagwire.text_format import suggestion
+
+__all__ = ["TEMPLATE_NAMES", "RecordFilter", "Template", "Time"]
+
+TEMPLATE_NAMES: Final = ("file", "topic", "partition", "offset", "timestamp", "key", "value", "headers", "attributes")
+_NAME: Final = re.compile(r"\{(\w*)\}|\\([tn\\])")
+_ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
+
+
+class Time(click.ParamType):
+    """Milliseconds since 1970, or an ISO 8601 time; without a zone it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            if isinstance(value, int) or value.lstrip("-").isdecimal():
+                return int(value)
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a time; give milliseconds since 1970, or 2026-01-31T12:00:00Z", param, ctx)
+        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+class Template(click.ParamType):
+    """A text with {names} of what is printed; \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+
+    name = "template"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if callable(value):
+            return value
+        for found in _NAME.finditer(value):
+            if found[1] is not None and found[1] not in TEMPLATE_NAMES:
+                hint = suggestion(found[1], TEMPLATE_NAMES, f"give one of {', '.join(TEMPLATE_NAMES)}")
+                self.fail(f"there is no {{{found[1]}}}; {hint}", param, ctx)
+
+        def line(values: Mapping[str, str]) -> str:
+            return _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], value)
+
+        return line
+
+
+@dataclass
+class RecordFilter:
+    """Which records are printed. Bounds that are None do not apply."""
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    """Exclusive, as is `end_time`."""
+    start_time: int | None = None
+    end_time: int | None = None
+    key: str | None = None
+    header: str | None = None
+    """NAME, or NAME=VALUE."""
+    left: int | None = None
+    """How many more records are printed."""
+
+    def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
+        """Return which records of a batch are printed; None for all of them."""
+        others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
+        if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
+            return lambda record: self._keeps(record, begin)
+        return None
+
+    def ends_before(self, batch: RecordBatch) -> bool:
+        """Return whether nothing is printed from this batch on."""
+        return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
+
+    def _keeps(self, record: Record, begin: int | None) -> bool:
+        keeps = (
+            self.left != 0
+            and (begin is None or record.offset >= begin)
+            and (self.end_offset is None or record.offset < self.end_offset)
+            and (self.start_time is None or record.timestamp >= self.start_time)
+            and (self.end_time is None or record.timestamp < self.end_time)
+            and (self.key is None or record.key == self.key.encode())
+            and (self.header is None or self._has_header(record, self.header))
+        )
+        if keeps and self.left is not None:
+            self.left -= 1
+        return keeps
+
+    @staticmethod
+    def _has_header(record: Record, wanted: str) -> bool:
+        name, equals, value = wanted.partition("=")
+        found = [content for key, content in record.headers if header_key_name(key) == name]
+        return value.encode() in found if equals else bool(found)
