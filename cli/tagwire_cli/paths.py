@@ -2,7 +2,10 @@
 
 import errno
 import os
+import sys
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import click
@@ -34,13 +37,35 @@ class InputPath(click.Path):
     """A file or folder that must exist and be readable; the value is a Path, or a string with `is_text`."""
 
     def __init__(
-        self, *, files: bool = True, folders: bool = True, allow_dash: bool = False, is_text: bool = False
+        self,
+        *,
+        files: bool = True,
+        folders: bool = True,
+        allow_dash: bool = False,
+        is_text: bool = False,
+        stdin_name: str = "",
     ) -> None:
+        """With `allow_dash`, the command itself reads `-`; with `stdin_name`, `-` becomes a file of that name."""
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
+        self.stdin_name = stdin_name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-" and not self.allow_dash:
+            if not self.stdin_name or ctx is None:
+                raise UnreadableFileError(
+                    f"{param and param.human_readable_name}: can't be standard input; give a path"
+                )
+            value = self._spooled(ctx)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
             raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
+
+    def _spooled(self, ctx: click.Context) -> str:
+        """Copy standard input to a temporary file, which lasts as long as the command."""
+        folder = ctx.with_resource(TemporaryDirectory(prefix="tagwire-stdin-"))
+        path = Path(folder, self.stdin_name)
+        with path.open("wb") as file:
+            copyfileobj(sys.stdin.buffer, file)
+        return str(path)

@@ -53,6 +53,14 @@ def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])
+def test_a_dash_is_standard_input_or_wrong_usage(line: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, line.format(file="-", out=tmp_path / "out").split(), input="")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert "No such file" not in done.stderr
+    assert "can't be standard input" not in done.stderr or done.exit_code == 2
+
+
 def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inner").mkdir()

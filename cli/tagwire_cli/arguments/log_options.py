@@ -27,8 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """The argument PATH..., as Path objects that exist."""
-    kind = InputPath()
+    """The argument PATH..., as Path objects that exist; `-` is a segment on standard input."""
+    kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 

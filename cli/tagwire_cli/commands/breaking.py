@@ -28,7 +28,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
 
 
 @click.command("breaking")
-@click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=InputPath())
+@click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=InputPath(stdin_name="stdin.json"))
 @click.option(
     "--against", "revision", metavar="REV", help="Use this git revision of the paths, or of all spec sets, as OLD."
 )

@@ -65,7 +65,7 @@ class _Outcome:
 
 
 @click.command("demo")
-@click.argument("file", type=InputPath(folders=False), default=_SAMPLE, metavar="[FILE]")
+@click.argument("file", type=InputPath(folders=False, allow_dash=True), default=_SAMPLE, metavar="[FILE]")
 @package_option
 def command(file: Path, package: str | None) -> None:
     """Decode captured traffic and encode it to the same bytes.

@@ -10,14 +10,15 @@ __all__ = ["FINE", "FOUND", "USAGE", "epilog"]
 
 FINE: Final = "success"
 USAGE: Final = "usage error or invalid settings"
-_USUAL: Final = "a file that can't be read or written"
 
 FOUND: Final = {
+    "init": "a file that can't be written",
     "generate": "a spec with an error; changes with --check or --exit-non-zero-on-change",
     "validate": "a spec with an error; warnings do not count",
     "fmt": "a spec with an error; with --check, a change",
     "breaking": "findings of the --fail-on severity or higher, or a spec with an error",
     "lock": "a spec with an error or a breaking change; with --check, any change",
+    "export": "a spec that can't be plain Kafka, or that has an error",
     "import": "a source that can't be read or merged",
     "add-version": "a spec that breaks a rule, or a change of something released",
     "add-field": "a spec that breaks a rule, or a change of something released",
@@ -28,6 +29,8 @@ FOUND: Final = {
     "set": "bad data, or a value that the version can't carry",
     "redact": "frames that can't be read",
     "explain": "invalid bytes",
+    "assemble": "text that can't be read as bytes",
+    "browse": "an input that can't be read",
     "convert": "bad data, or data that FORMAT can't carry",
     "log dump": "an error in a log, or a record that --messages can't decode",
     "log stat": "an error in a log",
@@ -37,9 +40,11 @@ FOUND: Final = {
     "log compact": "a fault in a log",
     "log convert": "a fault in a log, or data that the format can't carry",
     "whatif": "a fault in a log",
+    "fuzz corpus": "a file that can't be written",
     "fuzz minimise": "an input that does not fail",
     "mock serve": "a script with faults; requests that it does not answer, or other problems",
     "record": "bytes that are no frames, or other problems",
+    "compare": "a capture that can't be read",
     "replay": "answers that differ or are missing, or none to compare",
     "spark convert": "a fault in a log, or data that the format can't carry",
     "spark compact": "a fault in a log",
@@ -51,9 +56,10 @@ FOUND: Final = {
     "collide": "designs that conflict",
     "demo": "a frame that is refused or encodes to other bytes",
 }
-"""What status 1 says, by command; for those that are not here, that a file is at fault."""
+"""What status 1 means, by command; other commands never exit with 1."""
 
 
 def epilog(command: str) -> str:
-    """The end of a command's help."""
-    return f"\b\nExit status:\n  0  {FINE}\n  1  {FOUND.get(command, _USUAL)}\n  2  {USAGE}"
+    """Return the end of a command's help."""
+    found = f"  1  {FOUND[command]}\n" if command in FOUND else ""
+    return f"\b\nExit status:\n  0  {FINE}\n{found}  2  {USAGE}"

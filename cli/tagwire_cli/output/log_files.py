@@ -32,7 +32,7 @@ def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
     if kind == "snapshot":
         entries = read_producer_snapshot(path)
         fields = [each for each in type(entries[0]).__slots__ if each != "unknown_tags"] if entries else []
-        return ({_camel(field): getattr(entry, field) for field in fields} for entry in entries)
+        return ({field: getattr(entry, field) for field in fields} for entry in entries)
     if kind in (_EPOCHS, "leader_epoch_checkpoint"):
         return _named(read_leader_epochs(path))
     if kind in _OFFSETS:
@@ -49,9 +49,4 @@ def _base(path: Path) -> int:
 
 
 def _named(entries: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    return ({_camel(name): value for name, value in entry._asdict().items()} for entry in entries)
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+    return (entry._asdict() for entry in entries)

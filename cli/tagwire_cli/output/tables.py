@@ -5,6 +5,7 @@ text, one line a row, for grep and for logs.
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from tagwire_cli.output.progress import clear_bar
 __all__ = [
     "Column",
     "byte_writer",
+    "camel_keys",
     "print_table",
     "refuse_terminal",
     "write_bytes",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _GAP: Final = "  "
+_SNAKE: Final = re.compile("_([a-z])")
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words, if there are several."""
 
@@ -85,6 +88,13 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     console = Console(file=sys.stdout, highlight=False)
     console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
     console.print(table)
+
+
+def camel_keys(value: Any) -> Any:
+    """Return a value with keys such as `new_batches` as `newBatches`, at any depth."""
+    if isinstance(value, dict):
+        return {_SNAKE.sub(lambda found: found[1].upper(), key): camel_keys(each) for key, each in value.items()}
+    return [camel_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def write_json(value: Any) -> None:

@@ -275,16 +275,16 @@ def test_wrong_usage(project: Path, case: str) -> None:
     assert specs(project) == (REQUEST, RESPONSE)
 
 
-FIELDS = {
+OPTIONAL = {
     "the next tag": ("Rack --type string", '"versions": "1+", "tag": 2, "taggedVersions": "1+" }'),
     "a tag": ("Rack --type string --tag 9", '"tag": 9, "taggedVersions": "1+"'),
     "in a struct": ("Rack --type string --in Hosts --nullable --default null", '"nullableVersions": "1+", "tag": 0, '),
 }
 
 
-@pytest.mark.parametrize("case", FIELDS)
+@pytest.mark.parametrize("case", OPTIONAL)
 def test_an_optional_field_needs_no_version(project: Path, case: str) -> None:
-    words, entry = FIELDS[case]
+    words, entry = OPTIONAL[case]
     told = tagwire_result("add-field", "PingRequest", "--field", *words.split(), code=0).stderr
     assert told.startswith("PingRequest got Rack from version 1 on: ")
     request, response = specs(project)

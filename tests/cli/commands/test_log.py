@@ -176,7 +176,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
     code, _, err = run("salvage", source, "--output", tmp_path / "saved")
     assert code == 1 and "already exists" in err
     code, out, _ = run("salvage", tmp_path / "saved", "--output", tmp_path / "again", "--json")
-    assert code == 0 and json.loads(out)["lost_bytes"] == 0
+    assert code == 0 and json.loads(out)["lostBytes"] == 0
 
 
 def stock(folder: Path) -> Path:
@@ -211,8 +211,8 @@ def test_compact_as_json(tmp_path: Path) -> None:
         (n, kept[n], str(folder / (SEGMENT if n < 3 else "00000000000000000003.log"))) for n in range(4)
     ]
     assert [row["reason"] for row in records] == ["superseded", "expired_tombstone", "superseded", "latest"]
-    assert (report["partition"], report["compacted_to"], report["keys"]) == (str(folder), 4, 2)
-    assert [(each["records"], each["new_records"], each["removed"]) for each in report["segments"]] == [
+    assert (report["partition"], report["compactedTo"], report["keys"]) == (str(folder), 4, 2)
+    assert [(each["records"], each["newRecords"], each["removed"]) for each in report["segments"]] == [
         (3, 0, {"superseded": 2, "expired_tombstone": 1}),
         (1, 1, {}),
     ]

@@ -35,7 +35,7 @@ def test_every_command_takes_the_whole_log(tmp_path: Path, mixture: Mixture) -> 
     ]
     assert len(run("log", "dump", folder, *named).splitlines()) == len(expected)
     assert sum(row["records"] for row in rows("log", "stat", folder, *named)) == len(expected)
-    assert all(row["lost_bytes"] == 0 for row in rows("log", "salvage", folder, *named, "--output", tmp_path / "saved"))
+    assert all(row["lostBytes"] == 0 for row in rows("log", "salvage", folder, *named, "--output", tmp_path / "saved"))
     [compacted] = rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
     assert compacted["keys"] == 7
     converted = CliRunner().invoke(

@@ -323,7 +323,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
     code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert (code, err, [row["compacted_to"] for row in rows]) == (0, "", [0, 0])  # the active segment alone
+    assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])  # the active segment alone
 
 
 def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:

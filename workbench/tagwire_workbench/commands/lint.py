@@ -19,7 +19,7 @@ _RULES = "RULE[,RULE...]"
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, metavar="[FILE...]", type=InputPath(is_text=True))
+@click.argument("paths", nargs=-1, metavar="[FILE...]", type=InputPath(is_text=True, stdin_name="stdin.json"))
 @click.option("--select", multiple=True, metavar=_RULES, help="Run only these rules, instead of those in the settings.")
 @click.option("--ignore", multiple=True, metavar=_RULES, help="Do not run these rules.")
 @report_options

@@ -9,7 +9,7 @@ import click
 from tagwire_cli.arguments.log_options import paths_argument, whatif_options
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.arguments.options import limit_option, limits_of
-from tagwire_cli.output.tables import write_json
+from tagwire_cli.output.tables import camel_keys, write_json
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
@@ -93,7 +93,7 @@ def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) 
 
         html.write_text(render_page(summary), encoding="utf-8")
     if as_json:
-        write_json(summary.to_json())
+        write_json(camel_keys(summary.to_json()))
     else:
         from tagwire_workbench.whatif.tables import print_summary
 

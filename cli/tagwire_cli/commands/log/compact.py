@@ -20,7 +20,7 @@ from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_o
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
+from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Segment
@@ -113,9 +113,9 @@ def command(
     transaction are left alone. Damage is an error; with --lenient, damaged parts are
     skipped and reported. --resume continues an interrupted run.
 
-    With --json, there is one object per partition: partition, compacted_to,
-    because, keys, and segments with file, batches, records, bytes, new_batches,
-    new_records, new_bytes, emptied, and kept and removed by reason. With --explain,
+    With --json, there is one object per partition: partition, compactedTo,
+    because, keys, and segments with file, batches, records, bytes, newBatches,
+    newRecords, newBytes, emptied, and kept and removed by reason. With --explain,
     it is preceded by one object per record: file, offset, kept, reason.
 
     \b
@@ -137,7 +137,9 @@ def command(
 def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
     """Say what became of a partition."""
     if as_json:
-        write_json_line(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
+        write_json_line(
+            camel_keys(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
+        )
     else:
         _print(report)
 

@@ -21,7 +21,7 @@ from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, print_table, write_json_line
+from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
@@ -73,7 +73,7 @@ def command(
 
     Values that the format can't represent are reported, once for each kind of loss.
     With --json, there is one object per segment: file, batches, records, bytes,
-    new_batches, new_bytes, left_out, losses. Damage is an error; with --lenient,
+    newBatches, newBytes, leftOut, losses. Damage is an error; with --lenient,
     damaged parts are skipped and reported. A partition appears in DIR only when it
     is complete. --resume continues an interrupted run.
 
@@ -100,7 +100,7 @@ def tell_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None 
     for report in reports:
         losses.merge(report.losses)
         if as_json:
-            write_json_line(report.to_json())
+            write_json_line(camel_keys(report.to_json()))
         else:
             rows.append(_row(report))
     if not as_json:

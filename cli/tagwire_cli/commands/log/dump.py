@@ -12,7 +12,7 @@ from tagwire_cli.arguments.options import limit_option, limits_of, package_optio
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.log_filter import RecordFilter, Template, Time
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import byte_writer, write_json_line, write_line
+from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
@@ -115,7 +115,7 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
     entries = file_entries(path)
     if entries is None:
         return False
-    for entry in entries:
+    for entry in map(camel_keys, entries):
         if as_json:
             write_json_line({"file": str(path), **entry})
         else:

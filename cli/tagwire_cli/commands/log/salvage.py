@@ -11,7 +11,7 @@ from tagwire_cli.arguments.log_paths import byte_progress, work_of
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import write_json_line, write_line
+from tagwire_cli.output.tables import camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition
@@ -36,7 +36,7 @@ def command(
     a batch is accepted only if its length, magic byte and checksum are right and
     its offsets continue the sequence. Everything left out is reported with its
     position. With --json, there is one object per segment: file, batches, records,
-    bytes, lost_bytes, problems.
+    bytes, lostBytes, problems.
 
     A partition appears in DIR only when it is complete. --resume continues an
     interrupted run.
@@ -63,7 +63,7 @@ def command(
 
 def _tell_json(report: "SalvageReport") -> None:
     problems = [problem._asdict() for problem in report.problems]
-    write_json_line(report._asdict() | {"file": str(report.file), "problems": problems})
+    write_json_line(camel_keys(report._asdict() | {"file": str(report.file), "problems": problems}))
 
 
 def _tell_text(report: "SalvageReport") -> None:

@@ -94,7 +94,7 @@ def command(
     """
     from tagwire.log.state import state, state_json_text
 
-    found, skipped = [each for path in paths for each in partitions_below(path, "folded")], Skipped()
+    found, skipped = [each for path in paths for each in partitions_below(path, "summarised")], Skipped()
     read = state_json_text if as_json else state
     with byte_progress("state", found) as tell:
         states = read(

@@ -16,7 +16,7 @@ from tagwire_cli.arguments.spark_options import (
 )
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json_line
+from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
@@ -80,7 +80,7 @@ def command(
             work_folder=work_folder,
         )
     for report in reports if as_json else ():
-        write_json_line(report.to_json())
+        write_json_line(camel_keys(report.to_json()))
     if not as_json:
         print_table(_COLUMNS, [_row(report) for report in reports])
     damaged = [report for report in reports if report.damage]

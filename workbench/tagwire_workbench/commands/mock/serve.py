@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @click.command("serve")
-@click.argument("file", metavar="SCRIPT", type=InputPath(folders=False))
+@click.argument("file", metavar="SCRIPT", type=InputPath(folders=False, stdin_name="script.yaml"))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free port."
