@@ -22,7 +22,6 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +52,7 @@ __all__ = [
 ]
 
 _GZIP: Final = b"\x1f\x8b"
+_INVALID_GZIP: Final = (EOFError, OSError, zlib.error)
 _FIRST_LINE: Final = 1 << 24
 _MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 
@@ -217,7 +217,7 @@ def frames_of_stream(
     """
     start = stream.read(4)
     stream.seek(0)
-    stream, is_network = unzipped(stream, start)
+    stream, is_network = unzipped(stream, start, name)
     if not is_network:
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
@@ -229,15 +229,17 @@ def frames_of_stream(
         yield frame
 
 
-def unzipped(stream: BinaryIO, start: bytes) -> tuple[BinaryIO, bool]:
+def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Return the stream, decompressed if it is gzipped, and whether it is a network capture.
 
-    `start` is its first four bytes. Reading the stream raises the error of invalid gzip.
+    `start` is its first four bytes. Raises CaptureError, which names it, for invalid gzip.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)
-        with suppress(EOFError, OSError, zlib.error):
+        try:
             start = packed.peek(4)[:4]
+        except _INVALID_GZIP as error:
+            raise _unreadable(name, 0, error) from None
         stream = cast("BinaryIO", packed)
     return stream, start in MAGIC
 
@@ -267,9 +269,12 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
         for line in stream:
             number += 1
             yield line
-    except (EOFError, OSError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CaptureError(f"{name}: can't be read after line {number}: {reason}") from None
+    except _INVALID_GZIP as error:
+        raise _unreadable(name, number, error) from None
+
+
+def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
+    return CaptureError(f"{name}: can't be read after line {number}: {getattr(error, 'strerror', None) or error}")
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
+from tagwire_cli.output.tables import Column, fitted
 
 HEX = "0012000300000007000864656d6f2d61707000087461677769726504312e3000"
 READERS = """\
@@ -78,6 +79,15 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run("-C", "inner", "init", "three").exit_code == 0 and (tmp_path / "inner" / "message_specs").is_dir()
     assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere: can't be read: No such file or directory\n"
     assert run("-V").stdout == run("--version").stdout
+
+
+def test_tables_fit_terminals() -> None:
+    columns = [Column("file"), Column("bytes", is_number=True), Column("default"), Column("more")]
+    row = ["logs/orders-0/00000000000000000000.log", "12", '"AAAAAAAAAAAAAAAAAAAAAA"', "last"]
+    assert fitted(columns, [row], 80)[1] == [row]
+    assert fitted(columns, [row], 60)[1] == [["…000000000000000000.log", "12", '"AAAAAAAAA…', "last"]]
+    kept, rows = fitted(columns, [row], 40)
+    assert ([each.title for each in kept], rows) == (["file", "bytes"], [["…000000000000000000.log", "12"]])
 
 
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from shutil import get_terminal_size
 from typing import Any, Final
 
 import click
@@ -24,6 +25,7 @@ __all__ = [
     "Column",
     "byte_writer",
     "camel_keys",
+    "fitted",
     "print_table",
     "refuse_terminal",
     "write_bytes",
@@ -36,6 +38,9 @@ __all__ = [
 
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
+_LONG: Final = 23
+_SHORT: Final = 11
+"""Widths from which on cells are shortened on a narrow terminal, and to which. Paths keep the longer one."""
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words, if there are several."""
 
@@ -54,6 +59,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     """Print the rows under their titles."""
     clear_bar()
     rows = [[printable(cell) for cell in row] for row in rows]
+    if is_terminal(sys.stdout):
+        columns, rows = fitted(columns, rows, get_terminal_size().columns)
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)
         return
@@ -65,6 +72,36 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
             for column, cell, width in zip(columns, row, widths, strict=True)
         )
         say(_GAP.join(cells).rstrip())
+
+
+def fitted(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
+    """Shorten long cells and then leave out the last columns, until the table fits a terminal."""
+    cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
+    widths = [max(map(len, each)) for each in cells]
+    for number, each in enumerate(cells):
+        is_path = any("/" in cell for cell in each)
+        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+            return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
+        if widths[number] > _LONG and (number or is_path) and not any(" " in cell.strip() for cell in each):
+            widths[number] = _LONG if is_path else _SHORT
+            cells[number] = [_shortened(cell, widths[number], is_path=is_path) for cell in each]
+    words = [max(len(word) for cell in each for word in [*cell.split(), ""]) for each in cells]
+    widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]  # prose is wrapped
+    kept = len(columns)
+    while kept > 1 and sum(widths[:kept]) + len(_GAP) * (kept - 1) > width:
+        kept -= 1
+    if kept < len(columns):
+        left_out = ", ".join(column.title for column in columns[kept:])
+        say(f"tagwire: too narrow for the columns {left_out}; a pipe or a wider terminal shows them", err=True)
+    return columns[:kept], [[each[at] for each in cells[:kept]] for at in range(1, len(rows) + 1)]
+
+
+def _shortened(cell: str, width: int, *, is_path: bool) -> str:
+    if len(cell) <= width:
+        return cell
+    return f"…{cell[1 - width :]}" if is_path else f"{cell[: width - 1]}…"
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:

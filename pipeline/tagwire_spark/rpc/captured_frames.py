@@ -42,7 +42,7 @@ def captured_frames(
                     if not frame.is_close:
                         yield frame
                 return
-            stream, is_network = unzipped(cast("BinaryIO", file), head)
+            stream, is_network = unzipped(cast("BinaryIO", file), head, path)
             frames = frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
             yield from (each for each in frames if not each.is_close)
         except CaptureError as error:

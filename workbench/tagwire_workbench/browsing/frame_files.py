@@ -159,7 +159,7 @@ class NetworkFile:
         try:
             with self._path.open("rb") as file:
                 size = self._path.stat().st_size
-                stream, _ = unzipped(file, file.peek(4)[:4])
+                stream, _ = unzipped(file, file.peek(4)[:4], str(self._path))
                 for count, each in enumerate(network_frames(stream, self._port, self._registry), 1):
                     found.append(self._noted(table, each))
                     if not count % _AT_ONCE:
