@@ -31,4 +31,7 @@ def command(ctx: click.Context, shell: str) -> None:
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
     # The name that users have in their PATH, whatever this process was started as.
-    say(cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source(), lines=True)
+    script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
+    # click's script for zsh does nothing at the second Tab, because only then it registers its function.
+    call = '    _tagwire_completion "$@"'
+    say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

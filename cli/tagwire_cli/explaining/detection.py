@@ -1,6 +1,7 @@
 """Detect what an input is when no message is named: a capture, a log, a packet, frames, or bytes in some encoding."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -55,6 +56,8 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
     Raises InputError, and click.UsageError for a word that names no input.
     """
+    if not words and sys.stdin.isatty():
+        raise click.UsageError("give FILE or hex, or bytes on standard input.")
     word = words[0] if words else "-"
     path = Path(word)
     if word != "-" and not path.exists():
@@ -93,6 +96,8 @@ def _log_folder(folder: Path) -> Iterator[Detected]:
 
 
 def _content(title: str, data: bytes, encoding: str | None) -> Detected:
+    if not data.strip():
+        raise InputError(f"{title}the input is empty; give a file, hex, or bytes on standard input")
     if encoding in (None, "auto", "binary") and (kind := capture_kind(data)):
         return Detected("capture", f"{title}{kind}", data)
     name = encoding_of(data) if encoding in (None, "auto") else encoding

@@ -140,6 +140,11 @@ def test_zsh() -> None:
     assert found[:3] == ["_tagwire_completion", "plain", "explain"]
 
 
+def test_the_second_tab_of_zsh_completes_as_well() -> None:
+    script = CliRunner().invoke(app, ["completion", "zsh"]).stdout
+    assert 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"' in script
+
+
 def test_fish() -> None:
     found = shell("fish", "tagwire completion fish | source; complete -C 'tagwire decode LeaveG'")
     assert found.split() == ["LeaveGroupRequest", "LeaveGroupResponse"]
