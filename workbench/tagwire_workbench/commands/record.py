@@ -67,29 +67,23 @@ def command(
 ) -> None:
     """Record the traffic between clients and servers.
 
-        A client connects to the proxy instead of the server. All bytes are passed on. Each
-    <<<<<<< HEAD
-        request and each response becomes a line of FILE, which `tagwire explain`,
-        `redact`, `replay` and `compare` can read.
-    =======
-        request and each response becomes one line of FILE, as `tagwire demo`, `explain
-        --capture`, `redact`, `replay` and `compare` read it, and so does the end of each
-        connection.
-    >>>>>>> 0eeb6355 (Replays align elements by their keys, retry, and close connections where they closed)
+    A client connects to the proxy instead of the server. All bytes are passed on.
+    Each request, each response and the end of each connection becomes a line of
+    FILE, which `tagwire explain`, `redact`, `replay` and `compare` can read.
 
-        Addresses in responses are replaced by addresses of the proxy, so that clients stay
-        connected through it: for each other advertised server, it listens on another free
-        port. Each address is a line of output or, with --json, an object: {"host":
-        "127.0.0.1", "port": 40123, "server": "broker:9092"}.
+    Addresses in responses are replaced by addresses of the proxy, so that clients stay
+    connected through it: for each other advertised server, it listens on another free
+    port. Each address is a line of output or, with --json, an object: {"host":
+    "127.0.0.1", "port": 40123, "server": "broker:9092"}.
 
-        Bytes that aren't frames are passed on unchanged and reported; the exit status is
-        then 1. The proxy runs until it is interrupted or terminated, or for --time. FILE is
-        readable at any time, even if the process is killed.
+    Bytes that aren't frames are passed on unchanged and reported; the exit status is
+    then 1. The proxy runs until it is interrupted or terminated, or for --time. FILE is
+    readable at any time, even if the process is killed.
 
-        \b
-        Examples:
-          tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
-          tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --time 60
+    \b
+    Examples:
+      tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
+      tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --time 60
     """
     from tagwire.frames.redaction import Redaction
     from tagwire_workbench.proxy import CaptureFile, RecordingProxy
