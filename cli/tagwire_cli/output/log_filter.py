@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"\{(\w*)\}|\\([tn\\])")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
 
 
-class Time(click.ParamType):
+class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """Milliseconds since 1970, or an ISO 8601 time; without a zone it is UTC."""
 
     name = "time"
@@ -34,7 +34,7 @@ class Time(click.ParamType):
         return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-class Template(click.ParamType):
+class Template(click.ParamType):  # type: ignore[type-arg]
     """A text with {names} of what is printed; \\t, \\n and \\\\ are a tab, a line break and a backslash."""
 
     name = "template"

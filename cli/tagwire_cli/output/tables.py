@@ -38,6 +38,8 @@ __all__ = [
 
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
+_COUNTS: Final = ("kept", "removed")
+"""Members that are counts by reason."""
 _LONG: Final = 23
 _SHORT: Final = 11
 """Widths from which on cells are shortened on a narrow terminal, and to which. Paths keep the longer one."""
@@ -128,9 +130,12 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def camel_keys(value: Any) -> Any:
-    """Return a value with keys such as `new_batches` as `newBatches`, at any depth."""
+    """Return a value with keys such as `new_batches` as `newBatches`, at any depth; keys that are data stay."""
     if isinstance(value, dict):
-        return {_SNAKE.sub(lambda found: found[1].upper(), key): camel_keys(each) for key, each in value.items()}
+        return {
+            _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
+            for key, each in value.items()
+        }
     return [camel_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 

@@ -159,7 +159,7 @@ def test_state(logs: Path) -> None:
     code, out, _ = run("state", logs / "kafka4")
     assert code == 0 and "complete commit" in out and "alpha-delrec" in out
     code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
-    assert (code, out) == (1, "") and "a single segment can't be folded; give the folder of its partition" in err
+    assert (code, out) == (1, "") and "a single segment can't be summarised; give the folder of its partition" in err
     code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
     assert code == 1 and "none of these partitions" in err
 
