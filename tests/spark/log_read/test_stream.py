@@ -64,6 +64,18 @@ def test_limits(options: dict[str, Any], most: int) -> None:
         assert max(len(part) for _, part in parts) <= options["maxOffsetsPerTrigger"] + 10
 
 
+@pytest.mark.parametrize("others", [0, 1, 20])
+def test_a_partition_that_lags_uses_the_limit(tmp_path: Path, others: int) -> None:
+    """Each partition's share is in proportion to its backlog, in bytes."""
+    for number, count in enumerate([500, *(9 * [others])]):
+        segment(tmp_path / f"t-{number}", 0, *(batch(5 * n) for n in range(count)))
+    most = 200 * len(batch(0))
+    reader = stream(tmp_path, maxBytesPerTrigger=most)
+    end = reader.latestOffset({}, reader.getDefaultReadLimit())
+    used = sum(end["t"].values()) // 5 * len(batch(0))
+    assert 0.95 * most <= used <= 1.05 * most
+
+
 @pytest.mark.parametrize(("limit", "expected"), [
     (ReadAllAvailable(), 30), (ReadMaxRows(7), 10), (ReadMaxBytes(1), 5), (ReadMaxFiles(1), 10), (ReadMaxFiles(2), 25),
 ])  # fmt: skip
