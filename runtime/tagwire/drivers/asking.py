@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from tagwire.frames.error_codes import ErrorFound
 
 __all__ = ["AnswerError", "PeerConnectionError", "address_of", "check_handshake", "is_tried_again", "pauses"]
-__all__ += ["unreachable"]
+__all__ += ["READ_SIZE", "unreachable"]
 
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
+READ_SIZE: Final = 1 << 18
+"""Bytes that a connection reads at once."""
 HANDSHAKES: Final = 3
 """How often a peer is asked for its versions: it may not have the version of the first question."""
 

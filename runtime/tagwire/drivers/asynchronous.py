@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tagwire.connection import Answer, Connection
-from tagwire.drivers.asking import PeerConnectionError, address_of, check_handshake, is_tried_again, pauses, unreachable
+from tagwire.drivers.asking import (
+    READ_SIZE,
+    PeerConnectionError,
+    address_of,
+    check_handshake,
+    is_tried_again,
+    pauses,
+    unreachable,
+)
 from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
@@ -45,13 +53,14 @@ async def connect_async(
         await peer.close()
 
 
-class AsyncPeer(asyncio.Protocol):
+class AsyncPeer(asyncio.BufferedProtocol):
     """A connection to a peer. Tasks may use it at the same time: their requests are sent as they come."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
         self._timeout = timeout
         self._transport = asyncio.Transport()
+        self._buffer = memoryview(bytearray(READ_SIZE))
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         """By the `id` of the request, which its connection keeps until the answer comes."""
         self._failure: TagwireError | None = None
@@ -129,10 +138,14 @@ class AsyncPeer(asyncio.Protocol):
         """Keep the transport."""
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        """Give answers to the tasks that wait for them; empty data is the end of the stream."""
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where to read into."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Give answers to the tasks that wait for them; no bytes are the end of the stream."""
         try:
-            for answer in self.connection.receive(data):
+            for answer in self.connection.receive(self._buffer[:nbytes]):
                 future = self._waiting.get(id(answer.request))
                 if future is not None and not future.done():
                     future.set_result(answer)
@@ -143,7 +156,7 @@ class AsyncPeer(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Note that the peer has closed the connection."""
-        self.data_received(b"")
+        self.buffer_updated(0)
         self._fail("the peer closed the connection")
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -9,7 +9,15 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.connection import Answer, Asked, Connection
-from tagwire.drivers.asking import PeerConnectionError, address_of, check_handshake, is_tried_again, pauses, unreachable
+from tagwire.drivers.asking import (
+    READ_SIZE,
+    PeerConnectionError,
+    address_of,
+    check_handshake,
+    is_tried_again,
+    pauses,
+    unreachable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Peer", "connect"]
 
-_READ_SIZE: Final = 1 << 18
 _MOST_WAITING: Final = 64
 """Requests that are sent before their answers are read."""
 
@@ -62,7 +69,7 @@ class Peer:
         self.connection = connection
         self._socket = sock
         self._answers: deque[Answer] = deque()
-        self._buffer = memoryview(bytearray(_READ_SIZE))
+        self._buffer = memoryview(bytearray(READ_SIZE))
 
     def learn_versions(self) -> None:
         """Ask for the peer's versions, if the protocol can and they are unknown. `connect` has done it."""
