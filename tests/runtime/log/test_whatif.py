@@ -118,7 +118,7 @@ def test_whatif_as_json(logs: Path) -> None:
     total = found["total"]
     assert (found["to"], found["against"], found["losses"]) == ("v3", None, [])
     assert total["batches"] == sum(kind["batches"] for kind in found["kinds"]) > 100
-    assert total["saved_unpacked"] == total["unpacked_before"] - total["unpacked_after"] > 0
+    assert total["savedUnpacked"] == total["unpackedBefore"] - total["unpackedAfter"] > 0
     assert {kind["topic"] for kind in found["kinds"]} == {"alpha-txn-many"}
 
 
