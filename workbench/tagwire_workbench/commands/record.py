@@ -50,7 +50,7 @@ _CLOSING: Final = 2.0
 @click.option("--redact", "is_redacted", is_flag=True, help="Remove secrets from frames, as in `tagwire redact`.")
 @click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
 @click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
-@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
+@click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @package_option
 def command(
@@ -77,13 +77,13 @@ def command(
     "127.0.0.1", "port": 40123, "server": "broker:9092"}.
 
     Bytes that aren't frames are passed on unchanged and reported; the exit status is
-    then 1. The proxy runs until it is interrupted or terminated, or for --time. FILE is
+    then 1. The proxy runs until it is interrupted or terminated, or for --duration. FILE is
     readable at any time, even if the process is killed.
 
     \b
     Examples:
       tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
-      tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --time 60
+      tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --duration 60
     """
     from tagwire.frames.redaction import Redaction
     from tagwire_workbench.proxy import CaptureFile, RecordingProxy

@@ -34,7 +34,7 @@ T = TypeVar("T")
 )
 @click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines can reach.")
 @click.option("--check", "is_check", is_flag=True, help="Only check the script.")
-@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
+@click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @package_option
 def command(
@@ -57,13 +57,13 @@ def command(
     first line is {"host": "127.0.0.1", "port": 40123}, and a request has its header
     and body. Requests that the script does not answer and other problems are printed
     as errors, and the connection is closed. The server runs until it is interrupted
-    or terminated, or for --time.
+    or terminated, or for --duration.
 
     \b
     Examples:
       tagwire mock serve script.yaml --port 9092
       tagwire mock serve script.yaml --check
-      tagwire mock serve script.yaml --time 60 --json > requests.jsonl
+      tagwire mock serve script.yaml --duration 60 --json > requests.jsonl
     """
     from tagwire_workbench.mocking.script import read_script
 
