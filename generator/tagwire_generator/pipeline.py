@@ -34,8 +34,6 @@ from tagwire_generator.project.spec_files import (
 if TYPE_CHECKING:
     from tagwire_generator.reading.shared_structs import SharedStructs
 
-__all__ = ["GeneratedPackage", "Progress", "generate"]
-
 Progress = Callable[[int, int], None]
 """Called with the number of specs done and the number of all."""
 

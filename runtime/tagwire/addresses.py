@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.text_format import shown
 
-__all__ = ["Address", "AddressError"]
-
 _PORTS: Final = range(1 << 16)
 
 

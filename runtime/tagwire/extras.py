@@ -5,8 +5,6 @@ from typing import Any
 
 from tagwire.errors import TagwireError
 
-__all__ = ["MissingExtraError", "missing_extra", "required"]
-
 
 class MissingExtraError(TagwireError, ImportError):
     """An optional library is not installed; the message has the command that installs it."""

@@ -7,19 +7,6 @@ value, and must not copy a megabyte of it.
 from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = [
-    "a_kind",
-    "count",
-    "encodable",
-    "got",
-    "near",
-    "printable",
-    "printable_json",
-    "ranges",
-    "shown",
-    "suggestion",
-]
-
 _LONGEST = 48
 
 

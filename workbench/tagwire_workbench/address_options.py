@@ -7,8 +7,6 @@ import click
 if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
 
-__all__ = ["ADDRESS", "LISTENING"]
-
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
     """HOST:PORT; with a default host, the port alone too."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tagwire_generator.model import MessageSpec
     from tagwire_workbench.designs.findings import Finding
 
-__all__ = ["at_their_places", "read_design", "refuse_unjudged", "tell"]
-
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
     """The specs of a file or a folder, read with the options of their set; registers are left out.

@@ -15,8 +15,6 @@ from tagwire.errors import SpecError
 from tagwire.text_format import printable
 from tagwire_generator.diagnostics.rule_catalogue import RULES, DesignSeverity
 
-__all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error", "without_repeats"]
-
 _SHOWN: Final = 160
 """How much of a source line is shown: enough to see the place in a file without line breaks."""
 _QUOTED: Final = 60

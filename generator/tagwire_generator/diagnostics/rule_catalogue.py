@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final, Generic, Literal, TypeVar, cast, get_args
 
-__all__ = ["CHANGE_RULES", "DESIGN_RULES", "RULES", "DesignSeverity", "Impact", "Rule", "Severity"]
-
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
-__all__ = ["EXAMPLES", "Example", "example_lines", "spec_texts"]
-
 _MESSAGE: Final = {
     "name": '"Sample"',
     "type": '"data"',

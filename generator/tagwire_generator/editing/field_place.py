@@ -7,8 +7,6 @@ from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
 from tagwire_generator.syntax.parse import Items, Object
 
-__all__ = ["FieldPlace", "NewField", "field_list", "new_entry"]
-
 Tree = dict[str, Any]
 
 

@@ -16,8 +16,6 @@ from tagwire_generator.syntax.comments import read_comments
 from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_text import BLOCKS, Comments, Path, spec_text
 
-__all__ = ["format_spec", "with_comments"]
-
 
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
     """The canonical text of a spec, with all its comments.

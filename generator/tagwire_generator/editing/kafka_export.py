@@ -23,8 +23,6 @@ from tagwire_generator.syntax.canonical import canonical_text, normal_form, plai
 from tagwire_generator.syntax.parse import Items, Node, Object, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 
-__all__ = ["Exported", "Spot", "export"]
-
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}

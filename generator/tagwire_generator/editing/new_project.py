@@ -19,8 +19,6 @@ from tagwire.errors import TagwireError
 from tagwire_generator.project import resources
 from tagwire_generator.project.settings import SettingsError, package_fault
 
-__all__ = ["HOOKS", "NewProject", "NewProjectError", "new_project"]
-
 HOOKS: Final = ".pre-commit-config.yaml"
 _SETTINGS: Final = "pyproject.toml"
 _FILES: Final = {

@@ -25,8 +25,6 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["NextVersion", "SpecChange", "plan_next_version", "plan_optional_field"]
-
 _PARTNERS: Final = {"request": "response", "response": "request"}
 
 

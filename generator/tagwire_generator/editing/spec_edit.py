@@ -13,8 +13,6 @@ from tagwire_generator.syntax.comments import TOKEN
 from tagwire_generator.syntax.parse import Items, Node, Object, parse
 from tagwire_generator.syntax.spec_text import inline
 
-__all__ = ["SpecEdit"]
-
 _STEP: Final = "  "
 """How much deeper the first entry of a list is than the list."""
 

@@ -11,8 +11,6 @@ from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import placed
 
-__all__ = ["Baseline", "Check"]
-
 
 @dataclass(frozen=True, slots=True)
 class Baseline:

@@ -35,8 +35,6 @@ from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
 from tagwire_generator.evolution.value_rules import key_change, union_changes
 
-__all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
-
 Steps = tuple[Step, ...]
 """The way from the message to a field."""
 

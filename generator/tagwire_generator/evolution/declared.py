@@ -17,16 +17,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.reading.places import Spot
 
-__all__ = [
-    "StructPair",
-    "json_name",
-    "range_findings",
-    "record_format_findings",
-    "required_findings",
-    "tag_findings",
-    "tag_holder",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class StructPair:

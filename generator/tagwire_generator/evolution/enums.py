@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
 
-__all__ = ["enum_changes"]
-
 
 def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
     """The rules that a field's new type breaks of its old one, each with what was and what is."""

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type
 from tagwire.wire.wire_type import WireType
 
-__all__ = ["Step", "matched", "same_shape", "same_width"]
-
 _FIXED = (Fixed, NullableFixed)
 
 

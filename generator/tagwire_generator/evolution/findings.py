@@ -10,8 +10,6 @@ from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import WHOLE, Spot
 
-__all__ = ["SEVERITIES", "Finding", "FindingSeverity", "change", "invalid"]
-
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
 """An impact, or "error" for a spec that breaks a rule of the spec language and can't be compared."""
 

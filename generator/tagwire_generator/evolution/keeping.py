@@ -12,8 +12,6 @@ from tagwire_generator.evolution.check import Baseline, Check
 from tagwire_generator.evolution.findings import Finding
 from tagwire_generator.evolution.texts import SpecTexts
 
-__all__ = ["lost"]
-
 _DROPPED = ("TW960", "TW961")
 """Dropping is for people to decide, not for a command that adds."""
 

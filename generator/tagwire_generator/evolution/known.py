@@ -27,8 +27,6 @@ if TYPE_CHECKING:  # what reads specs takes longer to import than to find that n
     Read = Callable[[Collection[str]], SpecTexts]
     """The specs of these files, by their names without `.json`."""
 
-__all__ = ["KnownCheck", "Memory"]
-
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:

@@ -38,8 +38,6 @@ from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["Lock", "LockError", "LockedEdition", "LockedMessage", "read_lock", "updated_lock"]
-
 Tree = Mapping[str, Any]
 """A spec in normal form, without prose."""
 

@@ -11,8 +11,6 @@ from tagwire_generator.evolution.witness import prove
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import Spot
 
-__all__ = ["head_findings", "header_version", "lowered_findings"]
-
 
 def head_findings(
     old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]

@@ -12,8 +12,6 @@ from typing import Literal
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.model import MessageSpec
 
-__all__ = ["Pair", "Pairing", "api_of", "pair_up"]
-
 How = Literal["name", "alias", "key"]
 
 

@@ -13,8 +13,6 @@ from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import Spot
 
-__all__ = ["format_findings"]
-
 _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 """The framing of an item, apart from its type and bits."""
 

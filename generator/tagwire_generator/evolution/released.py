@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
-__all__ = ["Edition", "Released", "RetiredTags", "Stability", "as_released"]
-
 RetiredTags = Mapping[str, Mapping[int, str]]
 """By the path of a struct ("" is the message), then by tag: the field that had it, such as `TraceId string`."""
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from tagwire.versions import Versions
 
-__all__ = ["runs"]
-
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
     """The ranges without gaps that hold exactly these versions, ascending."""

@@ -29,8 +29,6 @@ from tagwire.wire.types import WireType
 from tagwire_generator.evolution.compare import wrapped
 from tagwire_generator.evolution.field_matching import matched
 
-__all__ = ["as_json", "carried", "field_at", "samples", "without_classes"]
-
 
 def without_classes(layout: Layout) -> Layout:
     """The same layout with dicts for values, and without the fields that its version lacks."""

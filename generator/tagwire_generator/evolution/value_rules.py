@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from tagwire.layout import Array, StructLayout, Union
 from tagwire_generator.evolution.field_matching import Step
 
-__all__ = ["key_change", "union_changes"]
-
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
     """The fields whose union changed, each with the rule and what was and is; a change of a whole union once."""

@@ -35,8 +35,6 @@ from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
 from tagwire_generator.reading.places import Spot
 
-__all__ = ["compare_messages", "compare_specs", "struct_pairs"]
-
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
 """What layouts say about tags."""
 

@@ -23,8 +23,6 @@ from tagwire.sensitive import showing_sensitive
 from tagwire_generator.evolution.compare import Steps
 from tagwire_generator.evolution.samples import as_json, carried, field_at, samples, without_classes
 
-__all__ = ["Proof", "prove"]
-
 Side = Literal["old", "new"]
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")

@@ -19,8 +19,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["attributes_of", "format_class", "format_rows"]
-
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
     """A format's class with its field tables, enough for its layout."""

@@ -16,8 +16,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.value_rules import map_keys
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["field_row", "message_class", "unique_keys"]
-
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
     """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""

@@ -7,8 +7,6 @@ from typing import Any
 from tagwire.message import Register
 from tagwire_generator.model.register_spec import RegisterSpec
 
-__all__ = ["register_class"]
-
 
 @lru_cache(maxsize=256)
 def register_class(spec: RegisterSpec) -> type[Register]:

@@ -13,8 +13,6 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import is_format_name
 from tagwire_generator.model.violations import Violation
 
-__all__ = ["RecordFormats", "record_format_of", "record_format_violations"]
-
 RecordFormats = tuple[tuple[Versions, str], ...]
 """Ascending ranges of versions, each with the name of its format."""
 

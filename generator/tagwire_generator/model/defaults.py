@@ -16,16 +16,6 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation
 
-__all__ = [
-    "IMPLICIT",
-    "STRUCT_DEFAULT",
-    "Default",
-    "StructDefault",
-    "default_violation",
-    "implicit_default",
-    "parse_default",
-]
-
 
 class StructDefault(enum.Enum):
     """The type of `STRUCT_DEFAULT`."""

@@ -8,8 +8,6 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.violations import Violation
 
-__all__ = ["enum_violations"]
-
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
     """The rules that an enum of a field breaks."""

@@ -15,8 +15,6 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
-__all__ = ["violations"]
-
 
 def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """The rules about the fields of a message and of its structs."""

@@ -20,8 +20,6 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.value_rules import field_violations
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["ENTITY_TYPES", "MAX_DRAFT_TAG", "MAX_TAG", "FieldSpec"]
-
 ENTITY_TYPES: Final = {
     "transactionalId": "string",
     "producerId": "int64",

@@ -14,8 +14,6 @@ from tagwire_generator.model.foreign_types import foreign_type_hint
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 
-__all__ = ["FieldType"]
-
 MOST_DIMENSIONS: Final = 4
 """The most arrays around each other: more are a slip, or ask for structs."""
 

@@ -9,8 +9,6 @@ from typing import Final
 
 from tagwire.wire.types import WIRE_TYPES
 
-__all__ = ["foreign_type_hint"]
-
 _NAMES: Final = {
     "boolean": "bool",
     "byte": "int8",

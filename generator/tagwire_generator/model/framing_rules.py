@@ -18,8 +18,6 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
-__all__ = ["fields_before", "places", "violations"]
-
 
 def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """The rules about the head of a format, and about its fields together."""

@@ -16,8 +16,6 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
-__all__ = ["REST", "BitsSpec", "FramingSpec", "When", "framing_violations"]
-
 REST: Final = "rest"
 """In the place of a field's name: all that follows in the struct."""
 

@@ -18,8 +18,6 @@ from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["JUDGED_IN_USERS", "ImportSpec", "in_versions_of", "united"]
-
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
 """The rules about imported structs that depend on who uses one; its own spec must obey all others."""
 

@@ -13,16 +13,6 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
-__all__ = [
-    "KINDS",
-    "RESERVED_NAMES",
-    "Kind",
-    "identity_violations",
-    "implied_headers",
-    "name_violation",
-    "violations",
-]
-
 Kind = Literal[
     "request",
     "response",

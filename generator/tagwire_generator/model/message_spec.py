@@ -19,8 +19,6 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["Dialect", "Fallback", "MessageSpec", "MessageSummary"]
-
 Dialect = Literal["released", "draft"]
 
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from tagwire.message import Message
 
-__all__ = ["attribute_name", "snake_case"]
-
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})

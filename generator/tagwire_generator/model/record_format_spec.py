@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Claim", "FormatSpec"]
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -15,8 +15,6 @@ from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["KeyRangeSpec", "RegisterEntry", "RegisterSpec", "constant_name"]
-
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")
 _TAKEN: Final = frozenset({"RANGES"})

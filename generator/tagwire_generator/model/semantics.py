@@ -12,8 +12,6 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
-__all__ = ["SEMANTICS", "semantic_violations"]
-
 SEMANTICS: Final = (*TIMES, "decimal")
 
 

@@ -7,8 +7,6 @@ import keyword
 import re
 from typing import Final
 
-__all__ = ["MAX_NAME", "NAME_RULE", "STRUCT_NAME_RULE", "is_format_name", "is_name", "is_struct_name"]
-
 MAX_NAME: Final = 100
 """Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
 

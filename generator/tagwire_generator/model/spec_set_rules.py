@@ -17,8 +17,6 @@ from tagwire_generator.diagnostics.rule_catalogue import RULES
 from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["check_set"]
-
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
 """The kinds that are found by their API key; coordinator records are checked one by one."""

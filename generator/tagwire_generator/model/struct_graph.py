@@ -12,8 +12,6 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
 
-__all__ = ["StructGraph"]
-
 
 class StructGraph:
     """The structs of a message. A position is that in `MessageSpec.structs`; None is the message itself."""

@@ -14,8 +14,6 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
-__all__ = ["MAX_EXPANDED", "MAX_FIELDS", "MAX_NESTING", "MAX_TAGGED", "violations"]
-
 MAX_NESTING: Final = 32
 """Structs within structs, the message included: no recursion over a value or a spec goes deeper."""
 MAX_FIELDS: Final = 10_000

@@ -10,8 +10,6 @@ from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_name, is_str
 from tagwire_generator.model.value_rules import struct_violations
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["StructSpec"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructSpec:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tagwire_generator.model.struct_graph import StructGraph
     from tagwire_generator.model.struct_spec import StructSpec
 
-__all__ = ["field_violations", "is_key_type", "map_keys", "struct_violations", "violations"]
-
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that are no keys: bytes may be views, and a NaN is not the key that it is."""
 _WRITTEN: Final = ("property", "which")

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.rule_catalogue import RULES
 
-__all__ = ["InvalidSpec", "Violation", "enforce"]
-
 
 @dataclass(frozen=True, slots=True)
 class Violation:

@@ -23,8 +23,6 @@ from tagwire_generator.project import resources
 from tagwire_generator.project.output import write_atomically
 from tagwire_generator.project.settings import SpecSet
 
-__all__ = ["FOLDER", "Cache", "CacheEntry", "environment_key", "key_of"]
-
 FOLDER: Final = ".tagwire_cache"
 _TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
 

@@ -14,8 +14,6 @@ from typing import Generic, Protocol, TypeVar
 from tagwire.versions import Versions
 from tagwire_generator.project.settings import Exemption
 
-__all__ = ["Excused", "Judgement", "judge"]
-
 
 class _Found(Protocol):
     """What an exception looks at."""

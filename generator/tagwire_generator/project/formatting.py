@@ -12,8 +12,6 @@ import re
 import tokenize
 from typing import Any, Final
 
-__all__ = ["MARKER", "formatter_line", "formatter_of", "is_same_code"]
-
 MARKER: Final = "py.typed"
 """The file of a package that has the line."""
 _LINE: Final = re.compile(r"^# Formatted by (black \S+)\.$", re.MULTILINE)

@@ -20,8 +20,6 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire_generator.project.release_order import release_order
 
-__all__ = ["HISTORY_FILE", "History", "MessageHistory", "Span", "read_history"]
-
 HISTORY_FILE: Final = "history.toml"
 """Its name, beside the specs."""
 

@@ -19,8 +19,6 @@ from tagwire.text_format import suggestion
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.rule_catalogue import DesignSeverity
 
-__all__ = ["LintSettings"]
-
 _KEYS = ("select", "ignore", "severity")
 
 

@@ -11,8 +11,6 @@ from typing import Any, Literal
 from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
 
-__all__ = ["SpecOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOptions:

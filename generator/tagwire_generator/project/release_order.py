@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["release_order"]
-
 
 def release_order(name: str) -> tuple[object, ...]:
     """What the names of releases are sorted by: `3.10.0` comes after `3.9.2`, and `4.0.0-rc1` before `4.0.0`."""

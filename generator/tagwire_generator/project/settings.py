@@ -48,8 +48,6 @@ from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
-__all__ = ["FORMATTERS", "Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
-
 _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"

@@ -16,19 +16,6 @@ from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = [
-    "HEADER_NAMES",
-    "SpecData",
-    "SpecFile",
-    "find_specs",
-    "headers_among",
-    "may_be_register",
-    "may_be_shared",
-    "needed_by",
-    "spec_data",
-    "uses_registers",
-]
-
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
 """By kind of message: the name of the message that is its header."""
 

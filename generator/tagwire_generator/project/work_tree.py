@@ -13,8 +13,6 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 
-__all__ = ["GitError", "copy_ignored", "copy_staged", "is_hook", "run_git", "staged_differently", "unknown_files"]
-
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What git tells its hooks of a repository: files are looked for in the one that their folder is in."""
 

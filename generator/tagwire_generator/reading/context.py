@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.registers import Registers
     from tagwire_generator.reading.shared_structs import SharedStructs
 
-__all__ = ["EVERYWHERE", "Part", "Reading"]
-
 EVERYWHERE: Final = Versions(0, HIGHEST)
 """Stands for versions that could not be read: no rule finds fault with it."""
 

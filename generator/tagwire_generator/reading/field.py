@@ -17,8 +17,6 @@ from tagwire_generator.reading.keys import attributes_of, keys_of
 from tagwire_generator.reading.values import by_version, is_hexadecimal, tag_number, text
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
-
 
 def _type(node: Node) -> FieldType:
     return FieldType.parse(text(node))

@@ -9,8 +9,6 @@ from tagwire_generator.reading.keys import Convert
 from tagwire_generator.reading.values import BadValue, items, text, whole_number
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["FRAMING"]
-
 _BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
 
 

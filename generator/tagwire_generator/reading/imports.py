@@ -23,8 +23,6 @@ from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.values import by_version, items, whole_number
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["ImportedStruct", "Imports", "read_imports"]
-
 
 def _struct_versions(node: Node) -> StructVersions:
     return StructVersions(by_version(node, whole_number))

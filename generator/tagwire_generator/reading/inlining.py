@@ -14,8 +14,6 @@ from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.syntax.spec_schema import key_kinds, schema
 
-__all__ = ["without_imports"]
-
 Tree = Mapping[str, Any]
 """A spec in normal form."""
 

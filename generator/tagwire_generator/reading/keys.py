@@ -15,12 +15,7 @@ from tagwire_generator.reading.values import boolean, items, tag_number, text, v
 from tagwire_generator.syntax.parse import Node
 from tagwire_generator.syntax.spec_schema import key_kinds
 
-__all__ = ["Convert", "Keys", "attributes_of", "keys_of"]
-
 Convert: TypeAlias = Callable[[Node], Any]
-Keys: TypeAlias = Mapping[str, tuple[str, Convert]]
-"""By key, the attribute of the model and how the value is read."""
-
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
 """The kinds of what `reading.struct` and `reading.imports` read."""
 _FOR_EDITORS: Final = "schemaReference"

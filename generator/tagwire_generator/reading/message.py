@@ -24,8 +24,6 @@ from tagwire_generator.reading.values import (
 from tagwire_generator.syntax.parse import Node, Object, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds
 
-__all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
-
 
 def _valid_range(node: Node) -> Versions | None:
     versions = version_range(node)

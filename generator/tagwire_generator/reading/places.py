@@ -13,8 +13,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
-__all__ = ["WHOLE", "Spot", "node_at", "placed"]
-
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
 """What the draft dialect calls a key."""
 
@@ -118,11 +116,6 @@ def _named(root: Object, key: str, name: str) -> Object | None:
     """The item of a list that has a name."""
     found = (each for each in items(root.get(key)) if isinstance(each, Object) and _text(each, "name") == name)
     return next(found, None)
-
-
-def node_at(root: Object, spot: Spot) -> Node:
-    """The value of a spot's key in one spec; the name of the field where it lacks the key."""
-    return _Places({}, {}).node("", root, spot)[1]
 
 
 def _field(struct: Object, name: str) -> Object | None:

@@ -6,8 +6,6 @@ from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.values import BadValue, boolean, items, tag_number, text
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["read_register"]
-
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
     """The register of a tree; None where that is not possible, and then there are problems."""

@@ -15,8 +15,6 @@ from tagwire_generator.reading.register import read_register
 from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_schema import is_register
 
-__all__ = ["Registers", "registers_among", "registers_in"]
-
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 """By name; None for one that is not valid, which its own file says."""
 

@@ -25,8 +25,6 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct
 if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
 
-__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs", "specs_beside", "structs_beside"]
-
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:

@@ -12,13 +12,8 @@ from tagwire_generator.reading.field import FieldPart, check_hexadecimal, read_f
 from tagwire_generator.reading.values import BadValue, items, tag_number, text, version_range
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["MEMBER_KEYS", "STRUCT_KEYS", "StructPart", "StructReader"]
-
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 """The keys that a message, a common struct and a field with an inline struct share."""
-
-STRUCT_KEYS: Final = ("name", "about", "versions", "deprecatedVersions", "deprecated")
-"""The other keys of a common struct."""
 
 
 class StructPart(Part):

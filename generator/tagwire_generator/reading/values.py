@@ -14,20 +14,6 @@ from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = [
-    "BadValue",
-    "boolean",
-    "by_version",
-    "is_hexadecimal",
-    "is_reversed",
-    "items",
-    "tag_number",
-    "text",
-    "version_range",
-    "version_text",
-    "whole_number",
-]
-
 T = TypeVar("T")
 
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,40}")

@@ -30,8 +30,6 @@ from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
-__all__ = ["Note", "canonical_text", "normal_form", "plain_tree"]
-
 Note = Callable[[str], None]
 """Is told of each thing that was taken leniently: a sentence with the path in it."""
 

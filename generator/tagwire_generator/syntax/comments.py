@@ -11,8 +11,6 @@ from typing import Final
 
 from tagwire_generator.syntax.spec_text import BLOCKS, Comments, Path
 
-__all__ = ["TOKEN", "read_comments"]
-
 TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:"/]+)""",
     re.DOTALL,

@@ -17,8 +17,6 @@ import lark
 
 from tagwire_generator.diagnostics.problems import Problem, Source, quoted
 
-__all__ = ["DRAFT_KEYS", "MAX_DEPTH", "Document", "Items", "Member", "Node", "Object", "Scalar", "parse", "walk"]
-
 MAX_DEPTH: Final = 40
 """The deepest nesting of objects and lists in a spec: eighteen inline structs in each other."""
 

@@ -19,17 +19,6 @@ from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = [
-    "ShapeFault",
-    "is_extended",
-    "is_format",
-    "is_register",
-    "is_shared_struct",
-    "key_kinds",
-    "schema",
-    "shape_faults",
-]
-
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
     "nullableVersions": 'write "nullable": true for all versions',

@@ -8,8 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["BLOCKS", "Comments", "Path", "inline", "spec_text"]
-
 BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
 """The keys whose value is a list with an entry a line."""
 

@@ -9,19 +9,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
-__all__ = [
-    "class_doc",
-    "deprecated_part",
-    "deprecated_versions",
-    "documented",
-    "field_doc",
-    "in_versions",
-    "message_doc",
-    "prose",
-    "sentences",
-    "struct_doc",
-]
-
 _WIDTH = 110
 
 

@@ -34,8 +34,6 @@ from tagwire_generator.views.data_view import literal, uuid_literal
 from tagwire_generator.views.imports import Imports
 from tagwire_generator.views.struct_functions import StructNames, has_binary
 
-__all__ = ["Expressions"]
-
 
 class _Helpers(NamedTuple):
     """What is faster than the methods of a family's rows, by the names that `WireType` has for those."""

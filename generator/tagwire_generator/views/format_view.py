@@ -61,7 +61,7 @@ class _FormatViews(DataViews):
         declaration = self.declaration(field)
         if row.is_computed:
             declaration = (
-                f"{self.imports.use('tagwire.message', 'computed_field')}{declaration[declaration.index('('):]}"
+                f"{self.imports.use('tagwire.message', 'computed_field')}{declaration[declaration.index('(') :]}"
             )
         if row.framing is not None:
             declaration = f"{declaration[:-1]}, framing={self.expression(row.framing)})"

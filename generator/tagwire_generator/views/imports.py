@@ -3,8 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-__all__ = ["Imports"]
-
 
 class Imports:
     """The names that a module uses from others.

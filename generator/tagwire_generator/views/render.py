@@ -39,8 +39,6 @@ from tagwire_generator.views.register_view import register_view
 from tagwire_generator.views.serializer_view import serializer_view
 from tagwire_generator.views.targets import read_targets
 
-__all__ = ["Printer", "render_message", "render_package", "render_register"]
-
 _FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """What the expressions of somebody's template may raise, beside what jinja2 and black refuse."""
 

@@ -8,8 +8,6 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.value_rules import is_key_type, map_keys
 from tagwire_generator.views.imports import Imports
 
-__all__ = ["KeyedView", "UnionView", "keyed_views", "named_type", "union_views", "value_facts", "which_types"]
-
 Annotate = Callable[[FieldSpec], str]
 """The type of a field's attribute where it is not null."""
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from tagwire.layout import Nested, Sized, StructLayout, innermost, nested_struct
 from tagwire_generator.model.python_names import snake_case
 
-__all__ = ["StructNames", "has_binary"]
-
 
 class StructNames:
     """The functions of a module, by struct layout: equal layouts share one, named after the first version.

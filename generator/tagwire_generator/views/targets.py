@@ -20,8 +20,6 @@ from typing import Any, Final, Literal
 
 from tagwire_generator.project.settings import SettingsError
 
-__all__ = ["FILE", "Target", "Targets", "read_targets"]
-
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
 """What may stand in a file's name, by what the file is made for."""

@@ -11,8 +11,6 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name
 
-__all__ = ["version_history"]
-
 
 def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
     """A sentence for each version after the first, and one for versions in a row that change nothing."""

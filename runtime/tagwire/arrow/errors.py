@@ -4,8 +4,6 @@ from typing import Any, TypeVar
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 
-__all__ = ["ColumnError", "described", "in_row", "no_bytes"]
-
 E = TypeVar("E", bound=TagwireError)
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message.base import Message
 
-__all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of", "spare_frames"]
-
 _KEPT = 64
 """Plans that are kept: more than a job has kinds of messages."""
 _SPARE_BYTES = 1 << 25

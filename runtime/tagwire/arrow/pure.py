@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message.base import Message
 
-__all__ = ["PureDecoder", "PureEncoder", "array_of", "export_schema", "export_stream", "struct_of"]
-
 _PLAIN = {
     "b": "bool_",
     "c": "int8",

@@ -15,8 +15,6 @@ from tagwire.wire.families import integer_format
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.wire_type import WireType
 
-__all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name", "with_error"]
-
 TAGS: Final = "unknown_tags"
 
 _WIDE: Final = {"C": "s", "S": "i", "I": "l"}

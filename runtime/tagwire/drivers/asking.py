@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from tagwire.connection import Answer, Connection
     from tagwire.frames.error_codes import ErrorFound
 
-__all__ = ["AnswerError", "PeerConnectionError", "address_of", "check_handshake", "is_tried_again", "pauses"]
-__all__ += ["READ_SIZE", "unreachable"]
-
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["AsyncPeer", "connect_async"]
-
 
 @asynccontextmanager
 async def connect_async(

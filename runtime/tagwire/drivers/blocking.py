@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Peer", "connect"]
-
 _MOST_WAITING: Final = 64
 """Requests that are sent before their answers are read."""
 

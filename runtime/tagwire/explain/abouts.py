@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["abouts"]
-
 
 def abouts(struct: Any) -> Mapping[str, str]:
     """The texts of a generated class and of those inside it, by path without indices; empty for other layouts.

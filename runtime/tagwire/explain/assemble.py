@@ -22,8 +22,6 @@ from typing import Final
 from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import TITLES, AnnotationError
 
-__all__ = ["AssembleError", "assemble"]
-
 _BYTES_AT: Final = 8
 """Where bytes begin in a text without a line of titles."""
 _NO_PATH: Final = 1 << 30

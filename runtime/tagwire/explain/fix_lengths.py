@@ -17,8 +17,6 @@ from tagwire.wire.checksums import checksum
 from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
-__all__ = ["Line", "fix_lengths"]
-
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Types with a length before their bytes, each with the type that the length has where lines do not name it."""

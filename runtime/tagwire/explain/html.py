@@ -8,8 +8,6 @@ from tagwire.explain.text import TITLES, Row, rows_of, title_of
 from tagwire.explain.trace import Trace
 from tagwire.message.html import CELL
 
-__all__ = ["trace_table"]
-
 _ROWS: Final = 500
 """Lines of a trace that are shown."""
 _BYTES: Final = 16

@@ -19,8 +19,6 @@ from tagwire.explain.nodes import Node
 from tagwire.explain.text import annotated_lines
 from tagwire.text_format import printable
 
-__all__ = ["component", "page"]
-
 _LINES: Final = 2_000
 """Lines of text for browsers without scripts."""
 _OWN_STYLE: Final = """

@@ -17,8 +17,6 @@ from tagwire.explain.text import kind_of, title_of, value_of
 from tagwire.explain.trace import Trace
 from tagwire.text_format import count, printable
 
-__all__ = ["FIELDS", "RUN", "Unit", "tree_json", "tree_of"]
-
 FIELDS: Final = 50_000
 """Rows of a tree; a note says how many are left out."""
 RUN: Final = 256

@@ -17,20 +17,6 @@ from tagwire.layout.parts import words_of_bits
 from tagwire.sensitive import HIDDEN
 from tagwire.text_format import count, shown
 
-__all__ = [
-    "BYTES_A_LINE",
-    "TITLES",
-    "AnnotationError",
-    "Row",
-    "annotate",
-    "annotated_lines",
-    "kind_of",
-    "parse_annotated",
-    "rows_of",
-    "title_of",
-    "value_of",
-]
-
 BYTES_A_LINE: Final = 16
 TITLES: Final = ("offset", "bytes", "path", "type", "value")
 

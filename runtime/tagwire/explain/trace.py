@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Trace", "trace", "trace_request", "trace_response"]
-
 
 class Trace:
     """The content of some bytes as a tree, up to the first fault if there is one."""

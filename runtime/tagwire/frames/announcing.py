@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
     from tagwire.versions import Versions
 
-__all__ = ["ANNOUNCEMENTS", "Announcement", "announced_versions", "announcement_of"]
-__all__ += ["announcing_message", "fallback_message"]
-
 
 class Announcement(NamedTuple):
     """The request by which clients ask for versions, and the fields of its response that list them."""

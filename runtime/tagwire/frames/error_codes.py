@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
     from tagwire.message.register import Register
 
-__all__ = ["ErrorFound", "error_register", "errors_in"]
-
 
 class ErrorFound(NamedTuple):
     """An error code in a message."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 else:
     M, H = "M", "H"
 
-__all__ = ["Frame"]
-
 
 class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.

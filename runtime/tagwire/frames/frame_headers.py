@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from tagwire.message.base import Message
 
-__all__ = ["check_class", "check_header", "check_kind", "completed_header", "made_header", "names_request"]
-
 _NAMES = ("request_api_key", "request_api_version")
 
 

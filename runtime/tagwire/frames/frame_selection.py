@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
     from tagwire.selection.rows import Row
 
-__all__ = ["RequestSelection", "ResponseSelection"]
-
 _HEADER = "header."
 
 

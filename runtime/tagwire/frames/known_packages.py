@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import KeyRange, Register
 
-__all__ = [
-    "HEADER_KEYS",
-    "KAFKA_MESSAGES",
-    "PUBLIC_PACKAGES",
-    "RECORD_FORMATS",
-    "header_key_name",
-    "header_keys",
-    "kafka_messages",
-    "record_format",
-    "reserved_keys",
-]
-
 KAFKA_MESSAGES: Final = "tagwire_messages"
 """All of Kafka's messages: the package that is meant where none is named."""
 _RECORDS: Final = "tagwire_records"

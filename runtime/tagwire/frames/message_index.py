@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
-__all__ = ["MessageIndex", "UnknownMessageError"]
-
 Index = dict[str, tuple[str, str, "int | None", str]]
 """By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
 

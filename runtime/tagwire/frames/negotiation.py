@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
     from tagwire.message.losses import Loss
 
-__all__ = ["LossyVersionsError", "NoCommonVersionError", "best_version", "negotiate"]
-
 
 class NoCommonVersionError(UnsupportedVersionError):
     """The two sides have no version of an API in common. `ours` and `theirs` are their ranges."""

@@ -13,8 +13,6 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.extras import required
 
-__all__ = ["MAGIC", "CaptureError", "TcpSegment", "tcp_segment", "tcp_segments"]
-
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
 """First bytes of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""

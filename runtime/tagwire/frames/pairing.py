@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Pairing", "has_leading_ids"]
-
 SILENT: Final = (("ProduceRequest", "acks", 0),)
 """Requests that get no response: the message, a field, and its value."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
         gc: bool
 
 
-__all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_prefixed", "decode_record", "encode_prefixed", "encode_record"]
-
 COORDINATOR_LOGS: Final = ("group", "transaction", "share")
 METADATA_LOGS: Final = ("cluster", "remote-log")
 FRAME_VERSION: Final = 1

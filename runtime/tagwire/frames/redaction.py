@@ -14,8 +14,6 @@ from tagwire.message.base import Message, Struct
 from tagwire.message.field_table import FieldRow
 from tagwire.selection.selection import Selection
 
-__all__ = ["Redaction", "sensitive_paths"]
-
 
 class Redaction:
     """Redacts messages and frames of a registry's package. With `same_length`, zeros and x replace values."""

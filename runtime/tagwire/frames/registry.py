@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 else:
     RequestH, ResponseH = "RequestH", "ResponseH"
 
-__all__ = ["Registry"]
-
 
 class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     """The message classes of one package, and whole frames of them.
@@ -434,4 +432,5 @@ def read_rest(
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
+    """Return the error that a frame's bytes at `offset` are not what is expected."""
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

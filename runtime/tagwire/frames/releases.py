@@ -17,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Spans", "parse_releases", "releases_text"]
-
 Spans = tuple[tuple[str, str], ...]
 """First and last release of each run of releases that agree about a version's bytes, oldest first."""
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from tagwire.errors import DecodeError, LimitError
 from tagwire.text_format import count
 
-__all__ = ["DEFAULT_MAX_SIZE", "FrameSplitter"]
-
 DEFAULT_MAX_SIZE: Final = 104_857_600
 """The default of Kafka's brokers (`socket.request.max.bytes`)."""
 

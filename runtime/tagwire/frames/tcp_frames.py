@@ -20,8 +20,6 @@ from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["DirectionFrames", "LostBytes", "RequestHeaders", "ResponseHeaders"]
-
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
 _VERSIONS: Final = 1 << 6

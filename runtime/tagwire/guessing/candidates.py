@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["CLEARLY", "KINDS", "Candidate", "Guess", "guess"]
-
 KINDS: Final = ("request", "response", "batches", "message")
 """What bytes may be: a request or response with its header, record batches, a message alone."""
 

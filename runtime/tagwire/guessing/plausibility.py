@@ -17,8 +17,6 @@ from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
-__all__ = ["CHECKED", "cost_of"]
-
 _ODD: Final = 24.0
 """The cost of values that senders hardly write: an unknown error code, an unknown tag."""
 _NULL: Final = 2.0

@@ -15,8 +15,6 @@ from tagwire.wire.varint import UVARINT_MAX, from_zigzag
 if TYPE_CHECKING:
     from tagwire.interpreter.recorder import Recorder
 
-__all__ = ["LayoutCursor", "byte_count", "dotted"]
-
 
 class LayoutCursor:
     """A place in the bytes of one message."""

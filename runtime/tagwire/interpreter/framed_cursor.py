@@ -17,8 +17,6 @@ from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
-__all__ = ["PLACES", "FramedCursor", "Good", "Scopes", "key_of", "lookup"]
-
 PLACES = ""
 """The key, not a field's name, under which a scope keeps the positions of its struct's checksums."""
 

@@ -45,8 +45,6 @@ from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
 from tagwire.wire.wire_type import Deviation, WireType
 
-__all__ = ["LayoutReader", "decode", "holds"]
-
 
 def decode(
     layout: Layout,

@@ -6,8 +6,6 @@ if TYPE_CHECKING:
     from tagwire.layout import Type
     from tagwire.layout.parts import Bits
 
-__all__ = ["Recorder"]
-
 
 class Recorder(Protocol):
     """Called where a part begins, for its content, and where it ends. Calls nest like the bytes."""

@@ -12,8 +12,6 @@ from tagwire.layout import Item, TaggedSection, Union
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
-__all__ = ["RuledCursor", "TagFields"]
-
 
 class TagFields:
     """What a tag section may hold, and what it holds beyond that."""

@@ -41,8 +41,6 @@ from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES, WireType, wire_type
 
-__all__ = ["Field", "Schema"]
-
 FieldType = Union[str, "Schema", "list[Schema]"]
 
 _TYPE_DEFAULT: Final[Any] = type("TypeDefault", (), {"__repr__": lambda self: "the type's default"})()

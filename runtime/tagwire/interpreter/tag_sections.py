@@ -13,8 +13,6 @@ from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
 from tagwire.layout import Item, OptionalBuffer, TaggedSection
 from tagwire.wire.unknown_tags import NO_TAGS
 
-__all__ = ["TagSectionReader"]
-
 
 class TagSectionReader(RuledCursor):
     """A cursor that reads them into the innermost scope."""

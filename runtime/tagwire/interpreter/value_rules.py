@@ -8,8 +8,6 @@ from typing import Any
 
 from tagwire.layout import Union
 
-__all__ = ["Keys", "key_text", "present_alternatives", "several_text"]
-
 
 def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
     """The names of a union's alternatives that are not null; `get` takes a field of the struct."""

@@ -17,8 +17,6 @@ from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import got, near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
 
-__all__ = ["ValueWalk", "differs"]
-
 
 class ValueWalk:
     """The place in a value, and the values of the structs around it."""

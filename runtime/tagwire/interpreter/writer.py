@@ -41,9 +41,6 @@ from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 from tagwire.wire.wire_type import Unfit, WireType
 
-__all__ = ["LayoutWriter", "encode", "encoded_size"]
-
-
 _BYTES: Final = WIRE_TYPES["bytes"]
 
 

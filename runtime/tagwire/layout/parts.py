@@ -29,27 +29,6 @@ if TYPE_CHECKING:
 
     P = TypeVar("P", bound="FrozenData")
 
-__all__ = [
-    "COMPACT",
-    "INT16",
-    "INT32",
-    "UVARINT",
-    "VARINT",
-    "Bits",
-    "Checksum",
-    "Compression",
-    "Condition",
-    "Count",
-    "Extent",
-    "Fixed",
-    "FrozenData",
-    "LengthCode",
-    "NullableFixed",
-    "Order",
-    "Union",
-    "Varint",
-]
-
 
 class FrozenData:
     """Data that is its slots: compared by them, shown by them, never changed."""

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = [
-    "DEFAULT_STRUCT",
-    "Item",
-    "Layout",
-    "Missing",
-    "OptionalBuffer",
-    "StructLayout",
-    "TaggedSection",
-    "fresh",
-]
-
 
 class _DefaultStruct:
     """The type of `DEFAULT_STRUCT`, so that it has a name wherever it is shown."""

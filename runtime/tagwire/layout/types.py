@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tagwire.layout.structs import StructLayout
 
-__all__ = ["Array", "Framing", "Nested", "Sized", "Type", "innermost", "nested_struct", "primitive"]
-
 
 class Sized(FrozenData):
     """Text or bytes with a length before them, or, where `length` is None, to the end of the enclosing extent."""

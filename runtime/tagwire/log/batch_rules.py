@@ -14,8 +14,6 @@ from tagwire.records.control import control_type
 from tagwire.records.totals import totals
 from tagwire.text_format import count
 
-__all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "is_far"]
-
 OUT_OF_ORDER: Final = "TWL108"
 """The rule of a batch that is not above the one before."""
 _RELATIVE_OFFSETS = 1 << 31

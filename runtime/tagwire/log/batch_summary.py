@@ -16,8 +16,6 @@ from tagwire.log.transactions import ABORT, COMMIT
 from tagwire.records import RecordBatch
 from tagwire.records.control import control_type
 
-__all__ = ["BatchSummary", "Producer", "spans_from_json", "summarize"]
-
 
 class Producer:
     """What a broker remembers of a producer."""

@@ -17,17 +17,6 @@ from tagwire.log.errors import refuse
 from tagwire.log.indexes import read_file
 from tagwire.text_format import count
 
-__all__ = [
-    "EpochStart",
-    "TopicPartition",
-    "check_offsets",
-    "read_json",
-    "read_leader_epochs",
-    "read_offsets",
-    "read_properties",
-    "write_offsets",
-]
-
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
 _MOST_BYTES: Final = 1 << 24

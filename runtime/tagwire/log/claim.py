@@ -15,8 +15,6 @@ from typing import Any
 
 from tagwire.log.errors import LogPathError
 
-__all__ = ["claimed", "host"]
-
 
 def host() -> str:
     """The name of this machine, as a part of a file's name."""

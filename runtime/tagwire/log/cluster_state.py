@@ -12,8 +12,6 @@ from uuid import UUID
 from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
 
-__all__ = ["ClusterState"]
-
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
 """The value by which a change leaves a field as it is, if that is not null."""

@@ -32,8 +32,6 @@ from tagwire.text_format import encodable
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["LogColumns", "Pass", "ReadOptions", "arrays_between", "columns"]
-
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
 """Bounds of one array: rows, and bytes of the log that they come from."""

@@ -16,17 +16,6 @@ from tagwire.records import Format, FormatSet, Record, RecordBatch
 from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import near
 
-__all__ = [
-    "LEVELS",
-    "LogColumn",
-    "Source",
-    "batch_values",
-    "column_names",
-    "is_uniform",
-    "record_values",
-    "root_column",
-]
-
 Value = Callable[[Any], Any]
 
 

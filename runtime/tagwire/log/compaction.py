@@ -33,8 +33,6 @@ from tagwire.records.control import control_type
 from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
 
-__all__ = ["KEPT", "REMOVED", "Compaction", "CompactionError", "Judge", "Verdict"]
-
 DAY_MS: Final = 86_400_000
 
 KEPT: Final = {

@@ -20,8 +20,6 @@ from tagwire.sensitive import hides
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["groups", "share_partitions", "transactions"]
-
 _OFFSET_COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 _CONSUMER: Final = "consumer"
 

@@ -29,8 +29,6 @@ from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire.records.head_positions import LONGEST
 
-__all__ = ["Damage", "Found", "pieces", "without_damage"]
-
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19

@@ -10,8 +10,6 @@ from tagwire.log.errors import LogPathError, unreadable
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
 
-__all__ = ["LogDirectory", "find_partitions", "is_partition", "partition_folders"]
-
 _CHECKPOINT: Final = "{}-checkpoint"
 
 

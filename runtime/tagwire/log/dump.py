@@ -18,8 +18,6 @@ from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
 from tagwire.text_format import printable_json
 
-__all__ = ["Keep", "More", "batch_lines", "in_parts"]
-
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"

@@ -11,8 +11,6 @@ from typing import NoReturn
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
 from tagwire.records.reading import naming_hint
 
-__all__ = ["LogError", "LogLimitError", "LogPathError", "LogReadError", "placed", "refuse", "unreadable", "unwritable"]
-
 
 class LogPathError(TagwireError):
     """A path that can't be read or has no log."""

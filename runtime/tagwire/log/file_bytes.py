@@ -21,8 +21,6 @@ from typing import Final
 from tagwire.log.errors import LogReadError, unreadable
 from tagwire.text_format import count
 
-__all__ = ["Bytes", "FileBytes", "file_status", "open_file", "pread", "window_of"]
-
 _WINDOW: Final = 1 << 19
 """Bytes read at once: as many as fit into a core's cache."""
 _JUMP: Final = 1 << 12

@@ -20,8 +20,6 @@ from tagwire.log.errors import refuse, unreadable
 from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
 
-__all__ = ["IndexLookup", "index_lookup"]
-
 
 class IndexLookup(Sequence[tuple[int, ...]]):
     """The entries of an index as pairs of numbers, with offsets relative to the segment's base.
@@ -55,10 +53,6 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         """The last entry whose number in this column is at most `value`; None if there is none."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
-
-    def from_on(self, value: int, column: int, start: int = 0) -> int:
-        """The index of the first entry, from `start` on, whose number in this column is at least `value`."""
-        return bisect_left(self, value, start, key=lambda entry: entry[column])
 
 
 @contextmanager

@@ -20,8 +20,6 @@ from tagwire.log.rules import Problems
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT
 
-__all__ = ["IndexRule", "OffsetIndexRule", "TimeIndexRule", "TransactionIndexRule", "index_rules"]
-
 
 class IndexRule:
     """A file beside a segment: its entries, what was seen of the segment so far, and the problems."""

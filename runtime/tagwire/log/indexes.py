@@ -20,9 +20,6 @@ from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import LogLimitError, refuse, unreadable
 from tagwire.text_format import count
 
-__all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
-
-
 _MOST_BYTES: Final = 1 << 26
 """The most bytes of an index: sixteen times one that points to a batch every 4096 bytes of the largest segment."""
 

@@ -16,8 +16,6 @@ from typing import Final, Protocol
 from tagwire.records import RecordBatch
 from tagwire.records.moving import Movable, movable
 
-__all__ = ["KeyMap", "LastOfKeys", "LastOffsets"]
-
 _DIGEST: Final = 16
 
 

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.log.topics import Entry
 
-__all__ = ["Kept", "KeyedState"]
-
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"
 

@@ -7,8 +7,6 @@ from typing import Any, Final, NamedTuple
 from tagwire.records import RecordLoss
 from tagwire.text_format import shown
 
-__all__ = ["LossReport", "LossRow"]
-
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 

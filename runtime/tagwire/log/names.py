@@ -21,8 +21,6 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["LogFile", "PartitionName", "log_file", "partition_name", "segment_file"]
-
 _ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes are 21 characters and two bits
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"

@@ -26,8 +26,6 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.text_format import shown
 
-__all__ = ["Partition", "read_steadily", "with_next"]
-
 T = TypeVar("T")
 _ATTEMPTS: Final = 3
 

@@ -16,8 +16,6 @@ from tagwire.log.column_table import root_column
 from tagwire.records import FormatSet
 from tagwire.wire.varint import UVARINT_MAX, read_uvarint
 
-__all__ = ["MESSAGE", "Payload"]
-
 MESSAGE: Final = "message"
 _CONTROL: Final = "is_control"
 _SOURCES: Final = {

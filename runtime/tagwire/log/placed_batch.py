@@ -8,8 +8,6 @@ from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.records import Record, RecordBatch
 from tagwire.records.walk import Walk
 
-__all__ = ["PlacedBatch", "Skip"]
-
 Skip = Callable[[LogError | LogPathError], object]
 """Called with the error of each part of a log that can't be read, which is then left out."""
 

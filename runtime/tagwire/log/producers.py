@@ -10,8 +10,6 @@ from tagwire.log.indexes import read_file
 from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
-__all__ = ["read_producer_snapshot"]
-
 _RULE: Final = "TWL231"
 _CRC_AT: Final = 2
 _CRC_END: Final = 6

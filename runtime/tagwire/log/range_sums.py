@@ -17,8 +17,6 @@ from typing import Final
 from tagwire.log.file_bytes import Bytes
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
-__all__ = ["RangeSums"]
-
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK

@@ -12,8 +12,6 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, format_set
 
-__all__ = ["read"]
-
 
 def read(
     path: str | Path,

@@ -19,8 +19,6 @@ from tagwire.wire.varint import uvarint_bytes
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
-__all__ = ["BatchSize", "Piece", "as_they_are", "builder_like", "rebatched"]
-
 _INT32: Final = 0x7FFFFFFF
 _HEAD: Final = 61
 """Bytes of the head of a v2 batch, the longest head."""

@@ -23,8 +23,6 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 
-__all__ = ["BESIDE", "Explain", "Placed", "Rewriter", "SegmentReport", "Tell", "groups"]
-
 BESIDE: Final = ("log", "index", "timeindex", "txnindex")
 """The files of a segment."""
 _RELATIVE_OFFSETS: Final = 1 << 31

@@ -3,8 +3,6 @@
 from collections import Counter
 from typing import Final, NamedTuple
 
-__all__ = ["RULES", "Problem", "Problems"]
-
 RULES: Final = {
     "TWL100": "a file can be read, and does not shrink while it is read",
     "TWL101": "a batch ends within the file",

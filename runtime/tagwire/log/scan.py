@@ -25,8 +25,6 @@ from tagwire.records.head_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.text_format import count
 
-__all__ = ["BatchSpan", "Scan"]
-
 _HEAD: Final = 17
 """Bytes of a head up to the magic byte of v0, v1 and v2."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")

@@ -20,8 +20,6 @@ from tagwire.log.placed_batch import Skip
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
-__all__ = ["Segment"]
-
 
 class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.

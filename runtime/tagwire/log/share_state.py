@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
 
-__all__ = ["Range", "SharePartition", "merged"]
-
 
 class Range(NamedTuple):
     """Offsets in one state."""

@@ -10,8 +10,6 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.totals import totals
 
-__all__ = ["SegmentStat", "stat"]
-
 _COUNTS: Final = (
     *("bytes", "batches", "records", "record_bytes", "transactional", "control", "append_time", "delete_horizon"),
     *("empty", "tombstones", "with_headers", "unflagged"),

@@ -16,8 +16,6 @@ from tagwire.message.json import hidden_json
 from tagwire.message.json_text import dumped
 from tagwire.sensitive import hides
 
-__all__ = ["StateMessage", "state_text", "state_values"]
-
 _INDENT: Final = 2
 _scalar: Final = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Like `dumped` without an indent, but with one encoder for all calls."""

@@ -13,8 +13,6 @@ from tagwire.log.range_sums import RangeSums
 from tagwire.records import Format
 from tagwire.records.head_positions import LONGEST, SumPlace
 
-__all__ = ["SumCheck"]
-
 _WIDTH: Final = 4
 
 

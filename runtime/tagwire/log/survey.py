@@ -14,8 +14,6 @@ from tagwire.log.batch_summary import BatchSummary, Producer, spans_from_json
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 
-__all__ = ["Bounds", "Survey", "modified_ms", "survey"]
-
 
 def modified_ms(segment: Segment) -> int:
     """When a segment was last written to."""

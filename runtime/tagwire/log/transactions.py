@@ -5,8 +5,6 @@ from typing import Final
 from tagwire.log.batch_rules import Seen
 from tagwire.log.indexes import AbortedTransaction
 
-__all__ = ["ABORT", "COMMIT", "Transactions"]
-
 ABORT: Final = 0
 COMMIT: Final = 1
 """The types of control records that end a transaction."""

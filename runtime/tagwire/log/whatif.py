@@ -19,8 +19,6 @@ from tagwire.log.segment import Segment
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
 
-__all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
-
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
 """Classes of batches by their number of records: the highest number, and the name."""
 _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")

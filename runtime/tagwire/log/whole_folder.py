@@ -22,8 +22,6 @@ from uuid import uuid4
 from tagwire.log.claim import claimed, host
 from tagwire.log.errors import LogPathError
 
-__all__ = ["on_disk", "publish", "refuse_existing", "whole_folder"]
-
 _PARTIAL: Final = ".partial"
 
 

@@ -16,8 +16,6 @@ from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 
-__all__ = ["SegmentWriter", "index_kinds", "transaction_index"]
-
 _INTERVAL: Final = 4096
 _VERSION: Final = Struct(">h")
 

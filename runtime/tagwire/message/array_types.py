@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["Array", "ArrayOrNone"]
-
 T = TypeVar("T")
 
 

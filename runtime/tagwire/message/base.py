@@ -55,8 +55,6 @@ else:
     H = "H"
     Declarations = object
 
-__all__ = ["Message", "Struct", "decoded", "made_of", "owned", "same"]
-
 
 def _without_fields(self: Struct, **fields: Any) -> None:
     raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tagwire.message.base import Struct
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["accepted", "constructor_of", "parameter_default"]
-
 
 def parameter_default(row: FieldRow) -> Any:
     """The default of the parameter: that of the field, or what stands for one that is made for each object."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["ComputedField", "DeclaredField", "attributes_of", "computed_field", "data_class", "field"]
-
 
 class DeclaredField(tuple["Any", ...]):
     """The arguments of a call of `field`: those by position, and those by name."""

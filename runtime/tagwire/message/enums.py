@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.message.register import Register
     from tagwire.wire.wire_type import WireType
 
-__all__ = ["EnumType"]
-
 _MOST_SHOWN = 12
 
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from tagwire.message.struct_versions import StructVersions
     from tagwire.wire.types import WireType
 
-__all__ = ["FieldRow", "OptionalFields", "keys_in_version", "layout_of", "layout_of_format"]
-
 _parsed: Final[dict[str, Versions]] = {}
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tagwire.layout import StructLayout
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["CHECKSUMS", "LENGTHS", "VARINTS", "Framing", "record_item"]
-
 VARINTS: Final = {
     "varint": Varint(32, zigzag=True),
     "varlong": Varint(64, zigzag=True),

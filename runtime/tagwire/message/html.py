@@ -14,8 +14,6 @@ from tagwire.message.declarations import attributes_of
 from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 
-__all__ = ["CELL", "html_table"]
-
 _ROWS: Final = 20
 """Elements of an array that are shown."""
 CELL: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0"'

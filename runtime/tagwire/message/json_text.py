@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from tagwire.message.base import Message
 
-__all__ = ["dumped", "from_json_text", "object_text", "to_json_text"]
-
 M = TypeVar("M", bound="Message")
 
 

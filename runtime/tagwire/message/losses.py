@@ -23,8 +23,6 @@ from tagwire.wire.unknown_tags import NO_TAGS
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["Loss", "Projection", "for_version", "losses", "supported_versions"]
-
 _STEP: Final = re.compile(r"[.\[\]]+")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound="RecordFormat")
 
-__all__ = ["FormatStruct", "RecordFormat"]
-
 
 class FormatStruct(Struct):
     """A struct of a record format, which has no unknown tags."""

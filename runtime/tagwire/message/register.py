@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self  # type checkers know it without the package
 
-__all__ = ["KeyRange", "Register"]
-
 
 class KeyRange:
     """The keys from `first` to `last`, both included, and who assigns them."""

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["StructVersions"]
-
 
 class StructVersions:
     """Ascending ranges of the user's versions without a gap, the last one open, each with a version of the struct.

@@ -16,8 +16,6 @@ from tagwire.records.walk import Walk, max_timestamp, unpacked
 if TYPE_CHECKING:
     from tagwire.records.legacy_messages import Messages
 
-__all__ = ["RecordBatch", "own_batch", "read_batch"]
-
 
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True

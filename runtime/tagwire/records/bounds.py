@@ -10,8 +10,6 @@ from tagwire.errors import LimitError
 from tagwire.limits import Limits
 from tagwire.records.record import Record
 
-__all__ = ["bounded"]
-
 
 def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
     """The records of the batch at `offset`, as long as the limits allow. Raises LimitError."""

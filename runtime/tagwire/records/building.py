@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tagwire._engine import Gathering
     from tagwire._records import RecordRun
 
-__all__ = ["AT_ONCE", "BatchBuilder", "build"]
-
 AT_ONCE: Final = 1 << 14
 """Records that are objects at a time, where a batch has more."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")

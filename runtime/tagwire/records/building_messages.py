@@ -17,8 +17,6 @@ from tagwire.wire.compression import pack
 if TYPE_CHECKING:
     from tagwire.records.building import BatchBuilder
 
-__all__ = ["build_messages"]
-
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
     """A wrapper, or consecutive messages; `more` are records after those of the builder.

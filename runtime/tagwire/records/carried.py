@@ -37,15 +37,6 @@ if TYPE_CHECKING:
     """The format of the records that a field carries; "" where it carries none."""
     M = TypeVar("M", bound=Message)
 
-__all__ = [
-    "CarriedRecords",
-    "carries_records",
-    "convert_records",
-    "decode_records",
-    "format_to_read",
-    "formats_by_row",
-]
-
 _OF_THE_FIELD = ("v0", "v1", "v2")
 
 

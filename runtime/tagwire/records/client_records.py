@@ -23,8 +23,6 @@ from tagwire.text_format import count, got, shown
 if TYPE_CHECKING:
     from tagwire.records.format import Format
 
-__all__ = ["ConsumerRecord", "ProducerRecord"]
-
 Serializer = Callable[[Any], bytes]
 Deserializer = Callable[[bytes], Any]
 

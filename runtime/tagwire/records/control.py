@@ -16,8 +16,6 @@ from tagwire.text_format import count
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["CONTROL_TYPES", "ControlRecord", "control_record", "control_type"]
-
 CONTROL_TYPES: Final = {
     0: ("abort", "EndTxnMarker"),
     1: ("commit", "EndTxnMarker"),

@@ -23,9 +23,6 @@ from tagwire.records.walk import plain_attributes
 from tagwire.text_format import shown
 from tagwire.wire.types import WireType
 
-__all__ = ["RecordLoss", "convert", "converted_batch", "left_out"]
-
-
 _IGNORED: Final = "ignore_message_attributes"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from tagwire.records.record import Record
 
-__all__ = ["committed"]
-
 
 def committed(
     partition: Any, *, start: int | None = None, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS

@@ -32,8 +32,6 @@ from tagwire.records.head_positions import HeadPositions
 from tagwire.records.native import Plans
 from tagwire.wire.types import WIRE_TYPES
 
-__all__ = ["VOCABULARY", "Format"]
-
 VOCABULARY: Final = {
     "base_offset": ("base_offset", "first_offset", "offset"),
     "base_timestamp": ("base_timestamp", "first_timestamp", "timestamp"),

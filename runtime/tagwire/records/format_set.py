@@ -24,8 +24,6 @@ from tagwire.records.formats import FormatError, format_of
 if TYPE_CHECKING:
     from tagwire._engine import BatchReader
 
-__all__ = ["AUTO", "FormatSet", "Formats", "format_set"]
-
 AUTO: Final = "auto"
 _OF_AUTO: Final = ("v3",)
 _OF_THE_FIELD: Final = ("v0", "v1", "v2")

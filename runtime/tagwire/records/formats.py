@@ -12,8 +12,6 @@ from tagwire.message.record_format import RecordFormat
 from tagwire.records.format import Format
 from tagwire.text_format import near, shown
 
-__all__ = ["FormatError", "format_names", "format_of", "register"]
-
 _formats: Final[dict[str, Format]] = {}
 
 

@@ -15,8 +15,6 @@ from tagwire.wire.varint import from_zigzag, read_uvarint
 if TYPE_CHECKING:
     from tagwire.records.format import Format
 
-__all__ = ["LONGEST", "HeadPositions", "SumPlace"]
-
 LONGEST: Final = 64
 """Bytes of a head that include the magic byte and the last offset in every format."""
 

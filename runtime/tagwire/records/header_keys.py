@@ -12,8 +12,6 @@ from uuid import UUID
 from tagwire.frames.known_packages import reserved_keys
 from tagwire.message.register import KeyRange
 
-__all__ = ["CODECS", "CODEC_FAULTS", "range_of"]
-
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
     form = struct.Struct(code)

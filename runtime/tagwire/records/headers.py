@@ -17,8 +17,6 @@ from tagwire.records.formats import format_of
 from tagwire.records.record import header_pairs
 from tagwire.text_format import got
 
-__all__ = ["Headers", "IntHeaders", "signed_key", "unsigned_key"]
-
 _ITEM = "headers"
 
 

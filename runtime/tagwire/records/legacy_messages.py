@@ -23,8 +23,6 @@ from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unpacked
 
-__all__ = ["Messages", "record_of"]
-
 _MIXED = ("v0", "v1")
 """The formats of which a lenient reader finds one in a wrapper of the other."""
 MAGIC_AT = 16

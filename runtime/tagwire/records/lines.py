@@ -11,8 +11,6 @@ from typing import Any, Final
 from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
-__all__ = ["native_lines"]
-
 _AT_ONCE: Final = 1 << 20
 """Bytes of lines that are kept in memory: a batch of tiny records may have thousands of times more."""
 

@@ -8,8 +8,6 @@ from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.record import Record
 
-__all__ = ["MessageSet"]
-
 
 class MessageSet(RecordBatch):
     """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""

@@ -20,8 +20,6 @@ try:
 except ImportError:  # a build without native code
     facts = None  # type: ignore[assignment]
 
-__all__ = ["HAS_NO_KEY", "HAS_NO_VALUE", "IS_LAST", "Movable", "movable", "new_run"]
-
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4

@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
     from tagwire.records.format import Format
 
-__all__ = [
-    "OFFSET",
-    "SCALE",
-    "TIMESTAMP",
-    "Plans",
-    "Refusal",
-    "Written",
-    "gathered",
-    "gathering",
-    "write_natively",
-    "written_of",
-]
-
 OFFSET: Final = "the base of offsets"
 TIMESTAMP: Final = "the base of timestamps"
 SCALE: Final = "1, or 0 where all have one timestamp"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
     from tagwire.records.format_set import FormatSet
 
-__all__ = ["open_records"]
-
 
 def open_records(
     traced: Trace,

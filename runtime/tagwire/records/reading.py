@@ -18,8 +18,6 @@ from tagwire.records.head_positions import LONGEST
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
-__all__ = ["batch_at", "naming_hint", "other_formats", "read_batches", "read_outline"]
-
 
 def read_batches(
     data: Any,

@@ -24,9 +24,6 @@ from tagwire.records.formats import format_of
 from tagwire.records.reading import read_outline
 from tagwire.records.record import Record
 
-__all__ = ["Head", "head_of", "rebuilt"]
-
-
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
 

@@ -7,8 +7,6 @@ from typing import Any
 from tagwire.errors import EncodeError
 from tagwire.text_format import shown
 
-__all__ = ["Header", "HeaderMap", "Headerset", "Record", "header_pairs"]
-
 HeaderKey = str | int
 """Text, and in KIP-82's first draft an int32."""
 Header = tuple[HeaderKey, bytes | None]

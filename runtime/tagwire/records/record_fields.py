@@ -12,8 +12,6 @@ from tagwire.records.format import Format
 from tagwire.records.record import HeaderMap, Record, header_pairs
 from tagwire.text_format import shown
 
-__all__ = ["check_kinds", "header_values", "put_headers_in_order", "record_attributes", "record_fields", "refuse"]
-
 
 def record_fields(
     format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool

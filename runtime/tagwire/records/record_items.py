@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
     from tagwire.records.walk import Walk
 
-__all__ = ["REFUSALS", "fits", "read", "write"]
-
 REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
 """What `write` may raise for a record that the layout's writer refuses with its place."""
 

@@ -4,8 +4,6 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Record
 
-__all__ = ["should_retain"]
-
 
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
     """Return whether compaction keeps a record, according to its format.

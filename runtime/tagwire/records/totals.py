@@ -12,8 +12,6 @@ try:
 except ImportError:  # a build without native code
     _native = None  # type: ignore[assignment]
 
-__all__ = ["Totals", "totals", "walk_natively"]
-
 
 class Totals(NamedTuple):
     """The records of a batch together."""

@@ -10,8 +10,6 @@ from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire.records.reading import batch_at, naming_hint, other_formats
 from tagwire.wire.buffers import as_bytes
 
-__all__ = ["trace_batches"]
-
 
 def trace_batches(
     data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS

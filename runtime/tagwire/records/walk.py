@@ -23,8 +23,6 @@ from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.wire.compression import PackingFault, unpack_in_place
 
-__all__ = ["Walk", "unpacked"]
-
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
     """The content of packed bytes, read-only; they are at `offset` of the input. Raises DecodeError, LimitError."""

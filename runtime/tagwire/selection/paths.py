@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["NoPathError", "Paths", "SelectionError", "Step"]
-
 _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 

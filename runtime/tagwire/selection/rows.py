@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from tagwire.selection.paths import Paths, Step
 
-__all__ = ["DROP", "Changes", "Row", "misfit", "row_of", "rows_of"]
-
 Row = tuple["Any", ...]
 
 

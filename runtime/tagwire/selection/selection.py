@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
     from tagwire.selection.rows import Row
 
-__all__ = ["Selection", "select"]
-
 
 def select(message: type[Message], *paths: str) -> Selection:
     """Chosen fields of a message class, to be read and rewritten in bytes of any version.

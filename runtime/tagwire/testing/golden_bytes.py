@@ -10,8 +10,6 @@ from tagwire.message.base import Message
 from tagwire.sensitive import showing_sensitive
 from tagwire.text_format import count
 
-__all__ = ["assert_wire"]
-
 _COMMENT: Final = re.compile("#.*")
 
 

@@ -15,8 +15,6 @@ from tagwire.layout import Array, Fixed, Nested, NullableFixed, Sized, StructLay
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 
-__all__ = ["messages"]
-
 M = TypeVar("M", bound=Message)
 Strategy = st.SearchStrategy[Any]
 

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["as_bytes", "bytes_and_view", "held"]
-
-
 def as_bytes(data: Any) -> bytes:
     """Any bytes-like object as bytes; without a copy where it is a view of all of a bytes object."""
     return _bytes_of(memoryview(data))

@@ -4,8 +4,6 @@ Sizes are the same walk as encoding, into this sink: a size and the bytes can't
 disagree, and a value that encode refuses has no size.
 """
 
-__all__ = ["ByteCount"]
-
 
 class ByteCount:
     """What serializers and the layout writer ask of a bytearray: `+=`, `append`, `len()`."""

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from tagwire.extras import required
 
-__all__ = ["POLYNOMIALS", "checksum", "extended"]
-
 POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
 """By algorithm, with the lowest power in the highest bit."""
 

@@ -17,8 +17,6 @@ from typing import Any, Final
 from tagwire.extras import required
 from tagwire.limits import Limits
 
-__all__ = ["CODECS", "CODEC_NAMES", "PackingFault", "pack", "unpack", "unpack_in_place"]
-
 _FREE: Final = 1 << 20
 """Up to this size the ratio is not limited, because a few zeros are not an attack."""
 _FIRST_CHUNK: Final = 1 << 8

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import Any, ClassVar, Final
 
-__all__ = ["BLOCK_MAX", "DECIMAL_MAX", "TIMES", "DecimalType", "FixedBytesType", "TimeType", "with_arguments"]
-
 BLOCK_MAX: Final = 65535
 """The most bytes that a type of one size may have."""
 DECIMAL_MAX: Final = 76

@@ -14,17 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Final
 
-__all__ = [
-    "STRING_MAX",
-    "BinaryType",
-    "BooleanType",
-    "FloatingType",
-    "IntegerType",
-    "TextType",
-    "UuidType",
-    "integer_format",
-]
-
 STRING_MAX: Final = 32767
 """The longest string in UTF-8 bytes, compact or not."""
 

@@ -8,8 +8,6 @@ up to three in Python.
 from codecs import register_error
 from typing import Final
 
-__all__ = ["decode_as_java"]
-
 _HANDLER: Final = "tagwire.java"
 
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 from tagwire.wire.scalars import UnreadableBytes, put_compact_count, put_count
 from tagwire.wire.types import WIRE_TYPES
 
-__all__ = ["EMPTY", "FixedArray", "fixed_array"]
-
 _TABLE_SIZE: Final = 0x80
 """Counts below this have a ready `struct` format: with KIP-482's one-byte counts, all those."""
 

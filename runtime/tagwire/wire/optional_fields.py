@@ -14,8 +14,6 @@ from tagwire.wire.tagged_fields import merged_fields
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
-__all__ = ["TAG_MAX", "OptionalFieldsBuffer"]
-
 TAG_MAX: Final = 0xFFFF
 
 

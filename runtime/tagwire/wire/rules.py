@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-__all__ = ["breaks_union", "has_twins"]
-
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
     """Whether several of these are there, or none and no unknown tag that may be another one."""

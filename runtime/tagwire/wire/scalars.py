@@ -20,34 +20,6 @@ from uuid import UUID, SafeUUID
 from tagwire.wire.types import STRING_MAX
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 
-__all__ = [
-    "BOOLEANS",
-    "BOOLEAN_BYTES",
-    "EMPTIES",
-    "Binary",
-    "UnreadableBytes",
-    "UnwritableValue",
-    "binary",
-    "check_null_length",
-    "empty_object",
-    "is_subclass",
-    "put_binary",
-    "put_compact_binary",
-    "put_compact_count",
-    "put_compact_string",
-    "put_count",
-    "put_nullable_binary",
-    "put_nullable_compact_binary",
-    "put_nullable_compact_string",
-    "put_nullable_string",
-    "put_string",
-    "required",
-    "string_length",
-    "uuid_bytes",
-    "uuid_of",
-    "uvarint",
-]
-
 T = TypeVar("T")
 
 

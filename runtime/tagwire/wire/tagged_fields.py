@@ -11,8 +11,6 @@ from tagwire.wire.scalars import Binary, UnreadableBytes, UnwritableValue, binar
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX, put_uvarint
 
-__all__ = ["merged_fields", "put_tags", "read_tags", "tag_header"]
-
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
     """The tag at `pos` (above `last`), where its data ends, and where it begins."""

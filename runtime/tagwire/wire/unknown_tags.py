@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-__all__ = ["NO_TAGS", "WITHOUT_TAGS"]
-
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
 """No unknown tagged fields: one shared object, recognised by identity on the fast path."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)

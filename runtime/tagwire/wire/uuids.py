@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from typing import Any, Final
     from uuid import UUID
 
-__all__ = ["DEFAULT_UUID", "default_uuid", "uuid_or_default"]
-
 
 class _DefaultUuid:
     """The type of `DEFAULT_UUID`, so that it has a name wherever it is shown."""

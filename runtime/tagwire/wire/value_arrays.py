@@ -24,24 +24,6 @@ from tagwire.wire.scalars import (
 )
 from tagwire.wire.types import STRING_MAX
 
-__all__ = [
-    "booleans",
-    "put_binaries",
-    "put_booleans",
-    "put_compact_binaries",
-    "put_compact_strings",
-    "put_each",
-    "put_strings",
-    "put_uuids",
-    "read_arrays",
-    "read_binaries",
-    "read_compact_arrays",
-    "read_compact_binaries",
-    "read_compact_strings",
-    "read_strings",
-    "read_uuids",
-]
-
 T = TypeVar("T")
 
 _INT16 = Struct(">h")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Final
 
 
-__all__ = ["UVARINT_MAX", "from_zigzag", "put_uvarint", "read_uvarint", "to_zigzag", "uvarint_bytes"]
-
 UVARINT_MAX: Final = 0x7FFFFFFF
 """The highest length, count or tag: what Kafka's int32 can hold."""
 

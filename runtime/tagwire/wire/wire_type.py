@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, ClassVar
 
-__all__ = ["Deviation", "Unfit", "WireType"]
-
 
 class Unfit(ValueError):
     """A value that a type can't have: the reason, or with the value what was expected instead of it."""
@@ -112,10 +110,6 @@ class WireType:
     def value_of(self, raw: Any) -> Any:
         """The value of what `struct` reads, or of the bytes after a length. Raises Deviation."""
         return raw
-
-    def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """The values of the bytes that were read for an array, and where those end."""
-        return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
         """What `struct` packs for a value, or its bytes. Raises Unfit, or another ValueError, TypeError or KeyError.

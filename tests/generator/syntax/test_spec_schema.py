@@ -35,7 +35,7 @@ def properties(name: str) -> dict[str, Any]:
     [
         ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
         ("import", [*imports.IMPORT_KEYS]),
-        ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
+        ("struct", ["name", "about", "versions", "deprecatedVersions", "deprecated", *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
         ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "about", "fields"]),

@@ -17,8 +17,6 @@ from tagwire_workbench.archive.modern import modern_records
 from tagwire_workbench.archive.release import ImportedSpec, Release, wire_texts
 from tagwire_workbench.archive.wire_facts import digest_of
 
-__all__ = ["Archive", "collected", "modern_releases"]
-
 _RPCS: Final = ("request", "response")
 """Kinds whose API key is one in all of Kafka."""
 _KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")

@@ -10,8 +10,6 @@ from tagwire_generator.diagnostics.problems import spec_error
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["documented", "undocumented"]
-
 Spec = Mapping[str, Any]
 
 

@@ -15,8 +15,6 @@ from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
 from tagwire_workbench.archive.release import message_of, wire_texts
 
-__all__ = ["FieldPairing", "paired"]
-
 Spec = Mapping[str, Any]
 
 

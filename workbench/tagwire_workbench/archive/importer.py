@@ -20,8 +20,6 @@ from tagwire_workbench.archive.documentation import documented, undocumented
 from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
 from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 
-__all__ = ["ImportReport", "import_release"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:

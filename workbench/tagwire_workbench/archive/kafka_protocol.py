@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
 
-__all__ = ["with_protocol_rules"]
-
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 """Its version 0 is older than client ids, and has a header of its own."""
 NEGOTIATION: Final = "ApiVersionsResponse"

@@ -20,8 +20,6 @@ from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.field_matching import FieldPairing, paired
 from tagwire_workbench.archive.release import message_of
 
-__all__ = ["merged"]
-
 Spec = Mapping[str, Any]
 """A spec, or a part of one, in normal form."""
 

@@ -16,8 +16,6 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.release import ImportedSpec, wire_texts
 
-__all__ = ["modern_records"]
-
 _COORDINATORS: Final = ("group", "transaction", "share")
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions")
 

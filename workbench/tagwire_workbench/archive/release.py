@@ -24,8 +24,6 @@ from tagwire_workbench.archive.release_source import SpecText, release_name, spe
 from tagwire_workbench.archive.slips import mended, own_entity_types
 from tagwire_workbench.archive.wire_facts import wire_text
 
-__all__ = ["ImportNote", "ImportedSpec", "Release", "SpecSource", "message_of", "read_releases", "wire_texts"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:

@@ -17,8 +17,6 @@ from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "SpecText", "release_name", "spec_texts"]
-
 COMPONENTS: Final = {
     "kafka-clients": "clients",
     "kafka-group-coordinator": "group",

@@ -22,8 +22,6 @@ from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.release_source import SpecText
 
-__all__ = ["mended", "own_entity_types"]
-
 _FOLLOWED: Final = "TW104"
 _REPEATED: Final = "TW106"
 _NOT_FLEXIBLE: Final = "TW204"

@@ -26,8 +26,6 @@ from tagwire.layout import (
     Type,
 )
 
-__all__ = ["digest_of", "wire_text"]
-
 
 def wire_text(layout: Layout, *, names: bool = False) -> str:
     """The text of a layout, with the names of fields if they are wanted."""

@@ -24,8 +24,6 @@ from tagwire_workbench.browsing.outline import Buffer, outline
 from tagwire_workbench.browsing.reader import Reader
 from tagwire_workbench.browsing.view import View
 
-__all__ = ["Browser"]
-
 _TICK: Final = 0.1
 """Seconds between two looks at what was read meanwhile."""
 _FAULT: Final = "is=fault"

@@ -21,8 +21,6 @@ from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, Listing, Looked, Test
 
-__all__ = ["BatchListing"]
-
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
 """Bytes that are shown of what is no batch."""

@@ -13,8 +13,6 @@ from textual.strip import Strip
 
 from tagwire_workbench.browsing.outline import Buffer
 
-__all__ = ["ByteView", "width_beside"]
-
 _OFFSET = 6
 _WIDTHS = (16, 8, 4, 2)
 _EMPTY = Buffer("bytes", b"")

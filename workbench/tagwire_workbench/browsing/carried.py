@@ -9,8 +9,6 @@ from tagwire.errors import TagwireError
 from tagwire.records.carried import decode_records
 from tagwire_cli.explaining.units import Asked
 
-__all__ = ["are_fine", "unpacked_records"]
-
 
 def are_fine(asked: Asked, message: Any, version: int) -> bool:
     """Whether all records of a message can be read."""

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -15,10 +14,6 @@ from textual.strip import Strip
 
 from tagwire_workbench.browsing.listing import FAULTY, Column
 from tagwire_workbench.browsing.view import View
-
-__all__ = ["EntryList", "line_of"]
-
-_TITLE: Style = Style(bold=True)
 
 
 def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:

@@ -10,8 +10,6 @@ from textual.widgets.tree import TreeNode
 
 from tagwire_workbench.browsing.outline import Buffer, Item, way_to
 
-__all__ = ["FieldTree"]
-
 _OPENED = 40
 """Items that are shown at first."""
 _STYLES = {

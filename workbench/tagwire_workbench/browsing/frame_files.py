@@ -21,8 +21,6 @@ from tagwire_cli.input.bytes import InputError
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
-__all__ = ["FrameFile", "LineFile", "NetworkFile", "StreamFile"]
-
 _AT_ONCE: Final = 1000
 """Frames that are read before what was read is shown."""
 _START: Final = 8

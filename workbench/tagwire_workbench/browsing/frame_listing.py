@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tagwire.frames.frame import Frame
     from tagwire.message import Message
 
-__all__ = ["FrameListing"]
-
 _DIRECTIONS: Final = {"req": 0, "request": 0, "resp": 1, "response": 1}
 _WORDS: Final = ("req", "resp", "!")
 

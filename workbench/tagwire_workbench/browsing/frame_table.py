@@ -8,8 +8,6 @@ from tagwire.frames.pairing import Pairing
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["DAMAGED", "NONE", "REQUEST", "RESPONSE", "FrameTable", "Names"]
-
 REQUEST: Final = 0
 RESPONSE: Final = 1
 DAMAGED: Final = 2

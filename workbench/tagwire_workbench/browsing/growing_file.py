@@ -16,8 +16,6 @@ from typing import Final
 from tagwire.log.file_bytes import pread
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["GrowingFile", "PackedFile", "PlainFile", "open_growing"]
-
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18
 _SPACING: Final = 1 << 22

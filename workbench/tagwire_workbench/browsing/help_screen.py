@@ -9,8 +9,6 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-__all__ = ["HelpScreen", "help_text"]
-
 _KEYS = """\
 Keys
   up down PgUp PgDn Home End   move in the list, the fields or the bytes

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.input.filters import Term
 
-__all__ = ["FAULTY", "FINE", "UNKNOWN", "Column", "Listing", "Looked", "Test"]
-
 UNKNOWN: Final = 0
 FINE: Final = 1
 FAULTY: Final = 2

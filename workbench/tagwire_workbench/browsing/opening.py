@@ -15,8 +15,6 @@ from tagwire_workbench.browsing.frame_table import REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import PlainFile, open_growing
 from tagwire_workbench.browsing.listing import Listing
 
-__all__ = ["How", "open_listing"]
-
 _HEAD: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10

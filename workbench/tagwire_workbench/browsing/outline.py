@@ -17,8 +17,6 @@ from tagwire.text_format import count, printable, shown
 from tagwire_cli.explaining.explained import facts_of
 from tagwire_workbench.browsing.listing import Looked
 
-__all__ = ["Buffer", "Item", "outline", "way_to"]
-
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
 """Bytes that may be shown as text."""

@@ -13,8 +13,6 @@ from tagwire.errors import TagwireError
 from tagwire_workbench.browsing.listing import UNKNOWN, Listing
 from tagwire_workbench.browsing.view import View
 
-__all__ = ["Reader"]
-
 _BREATH: Final = 0.001
 """Seconds after a slice of work, in which another thread gets the interpreter: keys must be quick meanwhile."""
 _PAUSE: Final = 0.2

@@ -8,8 +8,6 @@ from tagwire.explain.text import rows_of
 from tagwire.explain.trace import Trace
 from tagwire_workbench.browsing.listing import Looked
 
-__all__ = ["contains", "texts_of", "visible"]
-
 _HIDDEN: Final = b"\0"
 
 

@@ -10,8 +10,6 @@ from tagwire_cli.input.filters import Term
 from tagwire_workbench.browsing.listing import Listing, Test
 from tagwire_workbench.browsing.searching import contains
 
-__all__ = ["View"]
-
 _SLICE: Final = 0.05
 """Seconds of a slice of work."""
 _CHEAP: Final = 256

@@ -12,8 +12,6 @@ from tagwire_cli.arguments.options import limit_option, limits_of, package_optio
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.paths import InputPath
 
-__all__ = ["command"]
-
 
 @click.command("browse")
 @click.argument("path", metavar="FILE", type=InputPath())

@@ -10,8 +10,6 @@ from tagwire_cli.output.reports import report_options
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
 
-__all__ = ["command"]
-
 
 @click.command("collide")
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=InputPath(is_text=True))

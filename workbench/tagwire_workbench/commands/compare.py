@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tagwire_workbench.comparing.capture_comparison import MessageComparison
     from tagwire_workbench.comparing.capture_usage import CaptureUsage
 
-__all__ = ["command"]
-
 _ABSENT: Final = "-"
 _SHOWN: Final = 6
 """Values of a field that are shown; JSON has all."""

@@ -9,8 +9,6 @@ from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath
 
-__all__ = ["command"]
-
 
 @click.command("draft-version")
 @click.argument("folder", metavar="DIR", type=InputPath(files=False))

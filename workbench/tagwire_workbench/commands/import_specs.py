@@ -9,8 +9,6 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 from tagwire_cli.paths import InputPath
 
-__all__ = ["command"]
-
 
 @click.command("import")
 @click.argument("sources", nargs=-1, required=True, metavar="JAR...", type=InputPath())

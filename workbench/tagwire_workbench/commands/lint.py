@@ -13,8 +13,6 @@ from tagwire_cli.output.reports import report_options
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
 
-__all__ = ["command"]
-
 _RULES = "RULE[,RULE...]"
 
 

@@ -2,8 +2,6 @@
 
 import click
 
-__all__ = ["command"]
-
 
 @click.command("lsp")
 def command() -> None:

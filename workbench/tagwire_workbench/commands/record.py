@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
-__all__ = ["command"]
-
 _CLOSING: Final = 2.0
 """Seconds to wait at the end for a reader of the output."""
 

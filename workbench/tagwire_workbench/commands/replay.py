@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Show = Callable[[Answer, str, list[Difference]], None]
 
-__all__ = ["command"]
-
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 

@@ -10,8 +10,6 @@ from tagwire_cli.arguments.log_options import whatif_options
 from tagwire_cli.arguments.spark_options import opened_session, places_argument, spark_options, storage_option
 from tagwire_workbench.commands.whatif import tell_whatif
 
-__all__ = ["command"]
-
 
 @click.command("whatif")
 @places_argument

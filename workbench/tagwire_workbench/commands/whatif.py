@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tagwire.log.whatif import WhatIf
     from tagwire.records import FormatSet
 
-__all__ = ["command", "tell_whatif"]
-
 
 @click.command("whatif")
 @paths_argument

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from tagwire.message.base import Struct
 from tagwire_workbench.comparing.capture_usage import CaptureUsage, FieldUsage, value_texts
 
-__all__ = ["FieldComparison", "MessageComparison", "compare_captures"]
-
 
 class FieldComparison(NamedTuple):
     """A field of a message that both captures have."""

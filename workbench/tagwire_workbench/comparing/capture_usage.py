@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["CaptureUsage", "FieldUsage", "value_texts"]
-
 _FEW: Final = 16
 """Values of a field from which on they are too many to be compared."""
 

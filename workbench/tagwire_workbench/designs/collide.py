@@ -12,8 +12,6 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_workbench.designs.findings import Finding
 
-__all__ = ["Design", "collide"]
-
 
 @dataclass(frozen=True, slots=True)
 class Design:

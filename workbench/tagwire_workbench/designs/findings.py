@@ -8,8 +8,6 @@ from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES, DesignSev
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import Spot
 
-__all__ = ["Finding"]
-
 _ARRAY: Final = "[]"
 
 

@@ -27,8 +27,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import Claim
 from tagwire_workbench.designs.findings import Finding
 
-__all__ = ["lint_format"]
-
 
 def lint_format(spec: MessageSpec) -> list[Finding]:
     """What is to say about a record format."""

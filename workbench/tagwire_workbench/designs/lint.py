@@ -15,8 +15,6 @@ from tagwire_workbench.designs.format_lint import lint_format
 from tagwire_workbench.designs.message_lint import lint_message
 from tagwire_workbench.designs.set_lint import lint_pairs
 
-__all__ = ["chosen", "lint", "lint_set"]
-
 
 def lint(spec: MessageSpec) -> list[Finding]:
     """What every rule says of one record format or one message. A message without versions is gone, so nothing."""

@@ -14,11 +14,7 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_workbench.designs.findings import Finding
 
-__all__ = ["lint_message"]
-
 _Found = Iterator[Finding]
-_KEYS: Final = "coordinator-key"
-"""The kind of message that never has flexible versions."""
 
 
 @dataclass(frozen=True, slots=True)

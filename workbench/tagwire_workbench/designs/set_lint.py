@@ -6,8 +6,6 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 from tagwire_workbench.designs.findings import Finding
 
-__all__ = ["lint_pairs"]
-
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
     """What these messages have against each other. API keys are unique in a component."""

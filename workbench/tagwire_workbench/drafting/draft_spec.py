@@ -16,8 +16,6 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
 
-__all__ = ["cut_to_plain", "field_paths", "first_flexible", "is_draft", "only_version", "restated", "with_new_version"]
-
 Spec = Mapping[str, Any]
 Tree = dict[str, Any]
 

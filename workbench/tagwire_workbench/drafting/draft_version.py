@@ -42,8 +42,6 @@ from tagwire_workbench.drafting.draft_spec import (
     with_new_version,
 )
 
-__all__ = ["Draft", "DraftPlan", "plan_drafts"]
-
 Spec = dict[str, Any]
 
 _DEFAULT_OPTIONS: Final = SpecOptions()

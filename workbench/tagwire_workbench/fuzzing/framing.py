@@ -18,8 +18,6 @@ from tagwire.message.base import Message
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["Framing", "FramingError", "Input", "key_bytes"]
-
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
 """Bytes of a size, or of API key and version."""

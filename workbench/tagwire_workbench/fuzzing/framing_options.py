@@ -5,8 +5,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-__all__ = ["KINDS", "framing_options"]
-
 KINDS: Final = ("request", "response")
 _PREFIXES: Final = ("size", "key")
 

@@ -33,8 +33,6 @@ from tagwire.wire.varint import uvarint_bytes
 if TYPE_CHECKING:
     from tagwire_workbench.fuzzing.framing import Input
 
-__all__ = ["Patch", "Site", "Spliced", "length_bytes", "sites_of", "splice", "value_bytes"]
-
 _SIZE: Final = 4
 
 

@@ -17,8 +17,6 @@ from tagwire_workbench.language.spec_names import SpecNames, is_field
 from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import Slot, TextTree, Value
 
-__all__ = ["Offer", "OfferKind", "completions", "wire_form"]
-
 OfferKind = Literal["key", "word", "type", "struct", "field", "versions", "register"]
 
 

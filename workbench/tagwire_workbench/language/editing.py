@@ -18,8 +18,6 @@ from tagwire_workbench.language.spec_names import Name, SpecNames
 from tagwire_workbench.language.text_places import Span, TextPlaces
 from tagwire_workbench.language.text_tree import TextTree
 
-__all__ = ["Edit", "Fix", "Read", "applied", "changed", "fixes", "newly_broken", "renamable", "rename_edits"]
-
 _MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
 _QUOTED: Final = re.compile(r"'([^']*)'")
 _TRAILING_COMMA: Final = "TW105"

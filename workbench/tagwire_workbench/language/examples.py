@@ -19,8 +19,6 @@ from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 
-__all__ = ["WireExample", "field_example", "field_path"]
-
 
 @dataclass(frozen=True, slots=True)
 class WireExample:

@@ -20,8 +20,6 @@ from tagwire_workbench.language.spec_names import MEMBERS, SpecNames, is_field, 
 from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
-__all__ = ["Hover", "hover", "register_hover", "rule_text"]
-
 _MOST: Final = 48
 """Of an example, so many bytes are shown."""
 _ENTRIES: Final = 40

@@ -11,8 +11,6 @@ from tagwire_generator.reading.places import placed
 from tagwire_workbench.designs.findings import Finding
 from tagwire_workbench.designs.lint import chosen
 
-__all__ = ["lint_problems"]
-
 
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]

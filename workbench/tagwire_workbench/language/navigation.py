@@ -4,8 +4,6 @@ from tagwire_workbench.language.spec_names import SpecNames
 from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import TextTree
 
-__all__ = ["definition", "references"]
-
 
 def definition(text: str, offset: int) -> Span | None:
     """Where the struct or the field under the cursor is declared; None for anything else."""

@@ -8,8 +8,6 @@ from tagwire_workbench.language.spec_names import MEMBERS
 from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
-__all__ = ["Symbol", "SymbolKind", "outline"]
-
 SymbolKind = Literal["message", "struct", "field", "entry"]
 
 

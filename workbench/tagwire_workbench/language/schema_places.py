@@ -13,8 +13,6 @@ from tagwire_generator.syntax.parse import DRAFT_KEYS
 from tagwire_generator.syntax.spec_schema import schema
 from tagwire_workbench.language.text_tree import Value
 
-__all__ = ["Key", "SchemaPlace", "is_draft", "may_extend", "offered_keys", "place_of"]
-
 _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "listeners": ("request",),
     "latestVersionUnstable": ("request",),

@@ -11,8 +11,6 @@ from tagwire_generator.reading.registers import Registers, registers_among
 from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_workbench.language.text_tree import TextTree
 
-__all__ = ["ALONE", "SetContext", "asks_for_others", "context_of", "may_be_used"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:

@@ -16,8 +16,6 @@ from tagwire_workbench.language.spec_names import Name, SpecNames
 from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import Workspace
 
-__all__ = ["SetName", "rename_in_set", "set_name_at"]
-
 
 class SetName(NamedTuple):
     """A name of a set where a cursor touches it, and everywhere that it stands: by file, its declaration first."""

@@ -13,8 +13,6 @@ from tagwire_workbench.language.schema_places import place_of
 from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
-__all__ = ["MEMBERS", "Name", "SpecNames", "type_name"]
-
 MEMBERS: Final = ("fields", "optionalFields")
 """The keys that hold the fields of a struct."""
 

@@ -10,8 +10,6 @@ import re
 from bisect import bisect_right
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["Encoding", "Position", "Span", "TextPlaces"]
-
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")

@@ -16,8 +16,6 @@ from typing import Final, Literal, NamedTuple
 
 from tagwire_workbench.language.text_places import Span
 
-__all__ = ["Entry", "Role", "Slot", "TextTree", "Value"]
-
 _TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\r\n]*|/\*.*?(?:\*/|\Z))|(?P<string>"(?:[^"\\\r\n]|\\[^\r\n])*"?)"""
     r"""|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:"/]+|/)""",

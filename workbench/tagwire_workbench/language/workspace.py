@@ -26,8 +26,6 @@ from tagwire_workbench.language.linting import lint_problems
 from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
 from tagwire_workbench.language.text_tree import TextTree
 
-__all__ = ["SetProblems", "Workspace"]
-
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
 """Keys that only a spec has: a file outside of all spec sets may be anything."""
 

@@ -12,8 +12,6 @@ from tagwire_workbench.language.editing import Edit
 from tagwire_workbench.language.text_places import Encoding, Position, Span, TextPlaces
 from tagwire_workbench.language.text_tree import TextTree
 
-__all__ = ["Document", "encoding_named", "path_of", "uri_of"]
-
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
 """By severity; the others are notes."""
 

@@ -22,8 +22,6 @@ from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language_server.documents import Document, uri_of
 from tagwire_workbench.language_server.server import SpecServer
 
-__all__ = ["make_server"]
-
 _ITEM_KINDS: Final = {
     "key": types.CompletionItemKind.Property,
     "word": types.CompletionItemKind.EnumMember,

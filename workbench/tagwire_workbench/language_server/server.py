@@ -23,8 +23,6 @@ from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import SetProblems, Workspace
 from tagwire_workbench.language_server.documents import Document, encoding_named, path_of, uri_of
 
-__all__ = ["SpecServer"]
-
 _PAUSE: Final = 0.2
 """Seconds without a change after which the rules about the whole set are checked."""
 _REFUSED: Final = -32803

@@ -12,8 +12,6 @@ from tagwire.text_format import near
 from tagwire_workbench.mocking.values import Later, Scene, ValueReader, as_bytes, evaluated
 from tagwire_workbench.mocking.yaml_tree import Steps
 
-__all__ = ["AnswerMaker"]
-
 _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "close")
 """Keys of an answer that `Reply` takes as they are."""
 

@@ -13,8 +13,6 @@ from tagwire.message.json import field_to_json
 from tagwire.testing.peer import Received
 from tagwire.text_format import near
 
-__all__ = ["ABSENT", "PathError", "RequestPath"]
-
 ABSENT: Final = object()
 """The value of what a request does not have."""
 _STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")

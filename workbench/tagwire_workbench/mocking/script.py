@@ -15,8 +15,6 @@ from tagwire_workbench.mocking.script_schema import check_shape
 from tagwire_workbench.mocking.values import Scene, Setting, ValueReader, evaluated
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, read_tree
 
-__all__ = ["Script", "read_script"]
-
 
 def read_script(path: Path) -> "Script":
     """The script of a file. Raises ScriptError for one that has not the shape of a script, and OSError."""

@@ -10,8 +10,6 @@ from jsonschema import Draft202012Validator, validators
 from tagwire.text_format import near
 from tagwire_workbench.mocking.yaml_tree import Tree, found
 
-__all__ = ["check_shape", "schema_text"]
-
 _KINDS: Final = {
     "string": "a text",
     "number": "a number",

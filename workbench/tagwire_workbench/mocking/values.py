@@ -22,8 +22,6 @@ from tagwire.text_format import shown, suggestion
 from tagwire_workbench.mocking.request_path import RequestPath
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found
 
-__all__ = ["FORMS", "Later", "Scene", "Setting", "ValueFault", "ValueReader", "as_bytes", "evaluated"]
-
 _RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
 _QUOTE: Final = "; quote what YAML reads as something else"
 

@@ -16,8 +16,6 @@ import yaml
 from tagwire.errors import TagwireError
 from tagwire.text_format import count, shown
 
-__all__ = ["ScriptError", "Steps", "Tree", "found", "read_tree"]
-
 _MOST_NODES: Final = 100_000
 """Aliases could otherwise make a short text endless."""
 _DEEPEST: Final = 100

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Moved = Callable[[str, int], tuple[str, int]]
     """From the address that a server advertises to the one that clients get."""
 
-__all__ = ["Advertised", "address_structs"]
-
 _PORTS: Final = range(1, 1 << 16)
 _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from tagwire.frames.redaction import Redaction
 
-__all__ = ["CaptureFile"]
-
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy.advertised import Moved
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
-__all__ = ["ProxyConnection"]
-
 _MOST_WAITING: Final = 10_000
 """Requests of a connection that wait for their responses; clients allow a handful."""
 

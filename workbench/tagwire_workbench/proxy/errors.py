@@ -2,8 +2,6 @@
 
 from tagwire.errors import TagwireError
 
-__all__ = ["ProxyError"]
-
 
 class ProxyError(TagwireError):
     """A proxy that can't do what it is asked for."""

@@ -9,8 +9,6 @@ import ctypes
 from contextlib import suppress
 from typing import Final
 
-__all__ = ["KEEPING", "keep_freed_memory"]
-
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3

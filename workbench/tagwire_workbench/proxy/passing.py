@@ -14,8 +14,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.text_format import count
 
-__all__ = ["HEAD", "Begun", "Budget", "Bytes", "Passing"]
-
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
 _SIZE: Final = 4

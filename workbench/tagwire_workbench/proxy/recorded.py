@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
 
-__all__ = ["RecordedFrame", "line_start"]
-
 
 @dataclass(slots=True)
 class RecordedFrame:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire_workbench.proxy.advertised import Moved
 
-__all__ = ["RecordingProxy"]
-
 _MOST_HELD: Final = 1 << 28
 _PROBLEMS_KEPT: Final = 1_000
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy.passing import Bytes
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
-__all__ = ["serving"]
-
 _BACKLOG: Final = 512
 _MOST_LISTENERS: Final = 1_000
 _CONNECTING: Final = 30.0

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire_workbench.replaying.carrying import Carried
 
-__all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "is_worth_a_retry", "response_name"]
-
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
 """Fields that say how busy a server was, and how much its log of metadata has grown."""
 _INDEX: Final = re.compile(r"\[\d+\]")

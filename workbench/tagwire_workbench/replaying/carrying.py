@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["Carried"]
-
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",

@@ -6,8 +6,6 @@ from typing import Any, Final
 from tagwire.message.base import Struct
 from tagwire.testing.peer.differences import MISSING, by_position
 
-__all__ = ["by_key"]
-
 _KEYS: Final = (
     "name",
     "topic",

@@ -21,8 +21,6 @@ from tagwire_workbench.replaying.steps import Step
 if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
 
-__all__ = ["Answer", "UnreachableServerError", "play"]
-
 _READ_SIZE: Final = 1 << 16
 
 

@@ -13,8 +13,6 @@ from tagwire.frames.pairing import Pairing
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["Step", "steps"]
-
 
 class Step(NamedTuple):
     """A line of a capture."""

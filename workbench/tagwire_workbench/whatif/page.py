@@ -14,8 +14,6 @@ from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.plots import BarRow, Plot, Scale, scale_of
 from tagwire_workbench.whatif.summary import Summary, percent
 
-__all__ = ["render_page"]
-
 
 def render_page(summary: Summary) -> str:
     """The page as HTML."""

@@ -8,8 +8,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["Bar", "BarRow", "Plot", "Scale", "scale_of"]
-
 _MOST_TICKS = 5
 
 

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 from tagwire.log.whatif import FILLS, Kind, Measure, WhatIf
 
-__all__ = ["Section", "Summary", "percent"]
-
 
 class Section(NamedTuple):
     """The measures by one property of batches."""

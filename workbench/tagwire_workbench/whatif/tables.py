@@ -5,8 +5,6 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table
 from tagwire_workbench.whatif.summary import Summary, percent
 
-__all__ = ["print_summary", "row_of"]
-
 
 def print_summary(summary: Summary) -> None:
     """Print the question, a table for each property, and what the new format can't carry."""

@@ -6,8 +6,6 @@ shorter bytes with a `Close` behind them.
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Action", "Close", "Send", "Wait"]
-
 
 class Send(NamedTuple):
     """Write these bytes, and don't hold them back for others."""

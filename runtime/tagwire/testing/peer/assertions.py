@@ -11,8 +11,6 @@ from tagwire.testing.peer.errors import PeerError
 from tagwire.testing.peer.journal import Journal, Problem, Received
 from tagwire.text_format import count
 
-__all__ = ["check_no_problems", "check_number", "check_order", "check_received"]
-
 _CLOSEST: Final = 3
 """How many of the requests that are not as expected are shown."""
 

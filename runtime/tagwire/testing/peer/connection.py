@@ -19,8 +19,6 @@ from tagwire.testing.peer.replies import Reply, actions_of, frame_of
 if TYPE_CHECKING:
     from tagwire.testing.peer.mock_peer import MockPeer
 
-__all__ = ["PeerConnection"]
-
 
 class PeerConnection:
     """A connection to a `MockPeer`. Made by `MockPeer.connect`."""

@@ -9,8 +9,6 @@ from tagwire.message.declarations import attributes_of
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
-__all__ = ["MISSING", "Difference", "by_position", "difference_lines", "differences"]
-
 _MOST: Final = 12
 MISSING: Final = object()
 """The other half of a pair whose element only one side has."""

@@ -2,8 +2,6 @@
 
 from tagwire.errors import TagwireError
 
-__all__ = ["PeerError"]
-
 
 class PeerError(TagwireError):
     """A script that can't be played, or a peer that is asked for what it can't do."""

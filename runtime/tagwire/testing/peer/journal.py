@@ -18,8 +18,6 @@ from tagwire.testing.addresses import Address
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["Journal", "Problem", "Received"]
-
 T = TypeVar("T")
 
 

@@ -28,8 +28,6 @@ from tagwire.versions import Versions
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["MockPeer"]
-
 
 class MockPeer:
     """A peer with scripted answers; Kafka's messages where no registry is given.

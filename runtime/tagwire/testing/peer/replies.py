@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tagwire.connection import Asked, ServerConnection
     from tagwire.testing.peer.journal import Received
 
-__all__ = ["Answer", "AnswerTo", "Reply", "actions_of", "as_reply", "frame_of", "with_faults"]
-
 _SIZE_WIDTH: Final = 4
 _LONGEST: Final = 86_400
 """Seconds of a delay: a day."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tagwire.testing.peer.journal import Received
     from tagwire.versions import Versions
 
-__all__ = ["Rule"]
-
 
 class Rule:
     """Requests of one API, and their answers. Made by `MockPeer.on`."""

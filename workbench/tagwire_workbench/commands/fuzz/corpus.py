@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
 
-__all__ = ["command"]
-
 
 def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
     try:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tagwire_workbench.fuzzing.framing import Framing
     from tagwire_workbench.fuzzing.minimise import Keeps
 
-__all__ = ["command"]
-
 _TARGET: Final = "--target"
 _COMMAND: Final = "--command"
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.testing.peer import Address, MockPeer, Received
 
-__all__ = ["command"]
-
 T = TypeVar("T")
 
 

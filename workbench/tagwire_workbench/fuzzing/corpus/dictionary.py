@@ -15,8 +15,6 @@ from tagwire.message.field_table import FieldRow
 from tagwire.wire.varint import uvarint_bytes
 from tagwire_workbench.fuzzing.framing import key_bytes
 
-__all__ = ["BOUNDS", "dictionary_of", "dictionary_text"]
-
 BOUNDS: Final = {
     "int16_null": b"\xff\xff",
     "int16_highest": b"\x7f\xff",

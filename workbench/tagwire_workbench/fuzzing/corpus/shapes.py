@@ -18,8 +18,6 @@ from tagwire.layout import Array, Nested, Sized, StructLayout, TaggedSection, Ty
 from tagwire.message.base import Message
 from tagwire.message.field_table import FieldRow, layout_of
 
-__all__ = ["SHAPES", "Filler", "seeds"]
-
 M = TypeVar("M", bound=Message)
 
 _LONG: Final = 128

@@ -11,8 +11,6 @@ from tagwire_workbench.fuzzing.mutate.mutation import Fault
 from tagwire_workbench.fuzzing.mutate.odd import entry_bytes, fresh
 from tagwire_workbench.fuzzing.sites import Site, splice
 
-__all__ = ["no_alternative", "no_member", "same_key", "two_alternatives"]
-
 _Broken = tuple[bytes, Fault]
 
 

@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 
 from tagwire.message.base import Message
 
-__all__ = ["Fault", "Kind", "Mutation"]
-
 Kind = Literal["valid", "near", "invalid"]
 
 

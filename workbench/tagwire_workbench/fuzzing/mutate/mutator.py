@@ -18,8 +18,6 @@ from tagwire_workbench.fuzzing.sites import Patch, Site, sites_of
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["Mutator"]
-
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
 """How often each is made: valid bytes reach new code, and come from the next round invalid."""
 _TRIES: Final = 6

@@ -14,8 +14,6 @@ from typing import Final
 from tagwire_workbench.fuzzing.corpus.dictionary import BOUNDS
 from tagwire_workbench.fuzzing.sites import Patch, Site
 
-__all__ = ["near_patch"]
-
 
 def near_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
     """What is done, the path, and the one patch; without sites, any place is as good."""

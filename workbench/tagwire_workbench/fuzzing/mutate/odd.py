@@ -19,8 +19,6 @@ from tagwire_workbench.fuzzing.corpus.shapes import SHAPES, Filler
 from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
 
-__all__ = ["Edit", "entry_bytes", "fresh", "odd_edit"]
-
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Fields of a header that say what the rest is."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)

@@ -13,8 +13,6 @@ from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.mutate.mutation import Fault
 from tagwire_workbench.fuzzing.sites import Site, splice
 
-__all__ = ["truncated"]
-
 
 def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
     """The input cut at a random place inside a message or header, and where it is refused."""

@@ -20,9 +20,6 @@ from tagwire_workbench.fuzzing.mutate.mutation import Fault
 from tagwire_workbench.fuzzing.mutate.truncation import truncated
 from tagwire_workbench.fuzzing.sites import Site, length_bytes, splice
 
-__all__ = ["DIALECT_RULES", "RULES", "wrong_edit"]
-
-
 _Broken = tuple[bytes, Fault]
 _Break = Callable[[Input, Site, Random], _Broken | None]
 
