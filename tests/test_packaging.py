@@ -17,7 +17,7 @@ import pytest
 import test_docs_examples
 from native_engine import Plan, native
 
-from tagwire_generator.project.formatting import formatter_of
+from tagwire_generator.project.output import formatter_of
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "workbench", "pipeline")

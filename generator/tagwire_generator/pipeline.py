@@ -32,7 +32,7 @@ from tagwire_generator.project.spec_files import (
 )
 
 if TYPE_CHECKING:
-    from tagwire_generator.reading.shared_structs import SharedStructs
+    from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
 """Called with the number of specs done and the number of all."""
@@ -154,7 +154,7 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
 
 def _make(task: _Task) -> CacheEntry:
     """Read, validate and render one spec; without files and summary if it has errors."""
-    from tagwire_generator.reading.registers import registers_among
+    from tagwire_generator.reading.register import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import Printer, render_message, render_register
 
@@ -175,8 +175,8 @@ def _make(task: _Task) -> CacheEntry:
 @lru_cache(maxsize=2)
 def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
     """Those of a set, for all its specs that this process reads."""
-    from tagwire_generator.reading.registers import registers_among
-    from tagwire_generator.reading.shared_structs import SharedStructs
+    from tagwire_generator.reading.imports import SharedStructs
+    from tagwire_generator.reading.register import registers_among
 
     return SharedStructs(specs, options, registers_among(registers))
 

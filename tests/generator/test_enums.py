@@ -23,13 +23,13 @@ from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.json import _Reader, _Writer
 from tagwire.testing import messages as strategies_of
 from tagwire_cli.app import app
-from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.evolution.check import Check
 from tagwire_generator.evolution.lock import read_lock, updated_lock
 from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 
 STATE = {

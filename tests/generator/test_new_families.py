@@ -26,7 +26,7 @@ from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.testing import messages
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.wire_type import Deviation, Unfit, WireType
-from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import folder

@@ -29,7 +29,7 @@ from tagwire_generator.pipeline import generate
 from tagwire_generator.project.cache import CacheEntry
 from tagwire_generator.project.settings import load
 from tagwire_generator.project.spec_files import SpecData
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_spec
 
 

@@ -25,7 +25,7 @@ from tagwire.interpreter.writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.testing import messages
-from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec

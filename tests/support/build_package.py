@@ -10,7 +10,7 @@ from typing import Any
 
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import folder
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.render import Printer, render_message, render_package, render_register
 

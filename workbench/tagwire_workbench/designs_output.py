@@ -26,8 +26,8 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     from tagwire_generator.project.settings import find_root
     from tagwire_generator.project.settings import load as load_settings
     from tagwire_generator.project.spec_files import SpecFile, find_specs
-    from tagwire_generator.reading.registers import registers_in
-    from tagwire_generator.reading.shared_structs import structs_beside
+    from tagwire_generator.reading.imports import structs_beside
+    from tagwire_generator.reading.register import registers_in
     from tagwire_generator.reading.spec import read_file
 
     place = Path(path)

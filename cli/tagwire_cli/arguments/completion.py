@@ -99,7 +99,7 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """The ids of rules, with their titles."""
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
+    from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
     titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
     typed = incomplete.upper()

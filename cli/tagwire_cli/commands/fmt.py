@@ -40,7 +40,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
       tagwire fmt --check --diff message_specs
     """
     from tagwire.errors import SpecError
-    from tagwire_generator.editing.formatting import format_spec
+    from tagwire_generator.editing.spec_edit import format_spec
     from tagwire_generator.project.output import OutputError, write_all
     from tagwire_generator.project.settings import find_root, load
 

@@ -29,7 +29,7 @@ def command(rule_id: str | None) -> None:
       tagwire rule | grep tag
     """
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.diagnostics.rule_catalogue import (
+    from tagwire_generator.diagnostics.problems import (
         CHANGE_RULES,
         DESIGN_RULES,
         RULES,

@@ -91,8 +91,8 @@ class _Around:
     """What a spec may refer to: the registers and shared structs of its set, or of the folder that it stands in."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
-        from tagwire_generator.reading.registers import registers_in
-        from tagwire_generator.reading.shared_structs import structs_beside
+        from tagwire_generator.reading.imports import structs_beside
+        from tagwire_generator.reading.register import registers_in
 
         path = Path.cwd() if name == STDIN else Path(name)
         spec_set = settings.set_of(path)

@@ -19,8 +19,7 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.problems import Problem
-    from tagwire_generator.diagnostics.rule_catalogue import Rule
+    from tagwire_generator.diagnostics.problems import Problem, Rule
     from tagwire_generator.evolution import Finding
 
 __all__ = ["FORMATS", "Report", "of_change", "of_problem", "print_github", "print_sarif", "report_options"]
@@ -98,7 +97,7 @@ def print_sarif(reports: Sequence[Report]) -> None:
 
 
 def _all_rules() -> dict[str, "Rule[Any]"]:
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
+    from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
     return {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 

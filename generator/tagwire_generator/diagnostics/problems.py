@@ -1,19 +1,79 @@
-"""What is wrong with a spec, and where: the one form in which every check reports.
+"""Rules, and the problems that break them."""
 
-A `Source` is a spec's text with its name; it makes the problems, so that each
-has its source line. Texts from a spec go through `quoted`: a hostile name can
-neither break a line of a report nor fill a screen.
-"""
-
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, Literal, TypeVar, cast, get_args
 
 from tagwire.errors import SpecError
 from tagwire.text_format import printable
-from tagwire_generator.diagnostics.rule_catalogue import RULES, DesignSeverity
+
+Severity = Literal["error", "warning"]
+
+DesignSeverity = Literal["error", "warning", "note"]
+"""error: what readers or writers can't live with; warning: what costs them; note: what is so and is known."""
+
+Impact = Literal["wire", "semantic", "source", "policy"]
+"""What a change breaks, the gravest first.
+
+wire: the bytes of a released version; semantic: what they mean; source: the
+code that uses the classes, or the JSON; policy: nothing, but somebody may
+have counted on it.
+"""
+
+S = TypeVar("S", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[S]):
+    """A rule: `title` says what is found, in one line; `explanation` why it matters and what to do."""
+
+    id: str
+    severity: S
+    title: str
+    explanation: str
+    dialect: str = ""
+    """Where a rule about designs is on unless settings say otherwise; "" for everywhere."""
+
+
+def _severity(number: int) -> Severity:
+    return "warning" if number >= 20 else "error"
+
+
+def _impact(number: int) -> Impact:
+    impacts: tuple[Impact, ...] = get_args(Impact)
+    return impacts[number // 20]
+
+
+def _rows() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("tagwire_generator.diagnostics").joinpath("rules.toml").read_text("utf-8"))
+
+
+_ROWS: Final = _rows()
+
+RULES: Final[dict[str, Rule[Severity]]] = {
+    id: Rule(id, cast(Severity, row.get("severity") or _severity(int(id[3:]))), row["title"], row["explanation"])
+    for id, row in _ROWS.items()
+    if id.startswith("TW") and not id.startswith("TW9")
+}
+"""The rules about a spec, and about a directory of them."""
+
+CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
+    id: Rule(id, _impact(int(id[3:])), row["title"], row["explanation"])
+    for id, row in _ROWS.items()
+    if id.startswith("TW9")
+}
+"""The rules about what a new spec does to the versions that an old one released."""
+
+DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
+    id: Rule(id, cast(DesignSeverity, row["severity"]), row["title"], row["explanation"], row.get("dialect", ""))
+    for id, row in _ROWS.items()
+    if id.startswith("TL")
+}
+"""The rules about designs: record formats, messages, and several designs that claim the same thing."""
 
 _SHOWN: Final = 160
 """How much of a source line is shown: enough to see the place in a file without line breaks."""

@@ -15,9 +15,8 @@ from tagwire_generator.model.message_rules import implied_headers
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
-from tagwire_generator.reading.inlining import without_imports
-from tagwire_generator.reading.registers import Registers, registers_among
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.imports import SharedStructs, without_imports
+from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import Items, Node, Object, parse

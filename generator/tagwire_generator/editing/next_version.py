@@ -14,10 +14,9 @@ from tagwire.errors import SpecError
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import Problem, render
 from tagwire_generator.editing.field_place import NewField, field_list, new_entry
-from tagwire_generator.editing.formatting import format_spec
-from tagwire_generator.editing.spec_edit import SpecEdit
+from tagwire_generator.editing.spec_edit import SpecEdit, format_spec
 from tagwire_generator.evolution.check import Baseline
-from tagwire_generator.evolution.keeping import lost
+from tagwire_generator.evolution.lock import lost
 from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set

@@ -30,10 +30,9 @@ from tagwire.layout import (
 from tagwire.message.json import json_value
 from tagwire.message.register import Register
 from tagwire.wire.wire_type import WireType
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
-from tagwire_generator.evolution.enums import enum_changes
+from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
-from tagwire_generator.evolution.value_rules import key_change, union_changes
+from tagwire_generator.evolution.value_rules import enum_changes, key_change, union_changes
 
 Steps = tuple[Step, ...]
 """The way from the message to a field."""

@@ -1,15 +1,13 @@
-"""Pairs the fields of an old struct with those of the new one, in one version.
+"""Match the messages and fields of two sets of specs."""
 
-Fields are paired by name first. A remaining field was renamed if it is between the same neighbours (or has
-the same tag) and has the same bytes; otherwise it was added or removed. Similar names are not used: bytes
-decide.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type
 from tagwire.wire.wire_type import WireType
+from tagwire_generator.evolution.released import Released
+from tagwire_generator.model import MessageSpec
 
 _FIXED = (Fixed, NullableFixed)
 
@@ -86,3 +84,60 @@ def _by_tag(old: StructLayout, new: StructLayout, names: set[str]) -> Iterator[t
     for item in new.fields:
         if item.tag in olds and item.name not in names:
             yield olds[item.tag], item
+
+
+How = Literal["name", "alias", "key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A message before and after; `how` it was recognized."""
+
+    old: Released
+    new: MessageSpec
+    how: How
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """All messages of two sets."""
+
+    pairs: tuple[Pair, ...]
+    gone: tuple[Released, ...]
+    """Messages that the new set lacks."""
+
+    def old_of(self, new: MessageSpec) -> Released | None:
+        """What a message was before, if it was there."""
+        return next((pair.old for pair in self.pairs if pair.new is new), None)
+
+
+def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
+    """Pair the messages of two sets, in the order of the new one."""
+    by_name = {each.spec.name: each for each in old}
+    by_key = {key: each for each in old if each.spec.valid_versions and (key := api_of(each.spec)) is not None}
+    taken: set[str] = set()
+    found: dict[int, Pair] = {}
+    messages = list(new)
+
+    def take(each: MessageSpec, before: Released | None, how: How) -> None:
+        if before is not None and before.spec.name not in taken and id(each) not in found:
+            taken.add(before.spec.name)
+            found[id(each)] = Pair(before, each, how)
+
+    for each in messages:
+        take(each, by_name.get(each.name), "name")
+    for each in messages:
+        for alias in each.aliases:
+            take(each, by_name.get(alias), "alias")
+    for each in messages:
+        key = api_of(each)
+        take(each, by_key.get(key) if key is not None else None, "key")
+    pairs = tuple(found[id(each)] for each in messages if id(each) in found)
+    return Pairing(pairs, tuple(each for each in old if each.spec.name not in taken))
+
+
+def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
+    """What identifies a message to peers: component, kind and API key; None without a key."""
+    if spec.api_key is None or spec.kind in ("header", "data"):
+        return None
+    return spec.component, spec.kind, spec.api_key

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import Problem
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, Impact
+from tagwire_generator.diagnostics.problems import CHANGE_RULES, Impact, Problem
 from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import WHOLE, Spot

@@ -125,7 +125,7 @@ def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
     """Whether the messages of a part keep their names and keys, and new ones take none of the others."""
-    from tagwire_generator.evolution.message_matching import api_of
+    from tagwire_generator.evolution.field_matching import api_of
 
     owned = {_api(each) for each in lock.messages}
     names = {each.name for each in lock.messages}

@@ -1,16 +1,4 @@
-"""The lock file: what was released, as one file beside the specs.
-
-It is the baseline without git, and has more than any revision. For each message it holds the spec as it was
-released last; the specs of versions that were dropped since, so that none returns with other bytes; and the
-tags of removed fields, so that none is used again. A rewritten lock keeps all of that, unless asked to
-forget.
-
-A shared struct stands in each message that uses it, as a struct of its own: the lock knows the bytes of
-messages and needs nothing beside them.
-
-The text is JSON in normal form, sorted, with one field per line, so a change of a spec shows as the same few
-lines in the lock's diff. `about` texts are left out.
-"""
+"""The lock file: the released specs in one file, without what does not reach the wire."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,9 +10,10 @@ from typing import Any, Final
 from tagwire.errors import SpecError, TagwireError
 from tagwire.versions import NONE, Versions
 from tagwire_generator.diagnostics.problems import Problem
-from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.check import Baseline, Check
 from tagwire_generator.evolution.declared import tag_holder
-from tagwire_generator.evolution.message_matching import pair_up
+from tagwire_generator.evolution.field_matching import pair_up
+from tagwire_generator.evolution.findings import Finding
 from tagwire_generator.evolution.released import Edition, Released, Stability
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.texts import SpecTexts
@@ -32,8 +21,8 @@ from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.inlining import without_imports
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.imports import without_imports
+from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
@@ -330,3 +319,30 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
         if lost:
             retired.setdefault(pair.new_path, {}).update(lost)
     return retired
+
+
+_DROPPED = ("TW960", "TW961")
+"""Dropping is for people to decide, not for a command that adds."""
+
+
+def lost(released: Iterable[Baseline], before: SpecTexts, after: SpecTexts) -> Iterator[Finding]:
+    """What a change from `before` to `after` breaks or drops of what was released, once each.
+
+    The specs of `before` are released as well. Of the others only the messages count that the change has.
+    """
+    names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
+    told: list[Finding] = []
+    for baseline in (Baseline.of(before), *(each.only(names) for each in released)):
+        known = Check(baseline, before).findings()
+        for finding in Check(baseline, after).findings():
+            is_grave = finding.severity in ("error", "wire", "semantic") or finding.rule in _DROPPED
+            if is_grave and not any(_covers(other, finding) for other in (*known, *told)):
+                told.append(finding)
+                yield replace(finding, proof=None)
+
+
+def _covers(known: Finding, finding: Finding) -> bool:
+    """Whether a finding is a known one, in no more versions."""
+    if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
+        return False
+    return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -21,8 +21,8 @@ from tagwire_generator.project.spec_files import (
     spec_data,
     uses_registers,
 )
-from tagwire_generator.reading.registers import Registers, registers_among
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.imports import SharedStructs
+from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]

@@ -14,20 +14,19 @@ from tagwire.layout import Layout
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import (
     StructPair,
+    format_findings,
     range_findings,
     record_format_findings,
     required_findings,
     tag_findings,
 )
+from tagwire_generator.evolution.field_matching import Pair, Pairing, api_of, pair_up
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
-from tagwire_generator.evolution.headers import Headers
-from tagwire_generator.evolution.message_attributes import head_findings, lowered_findings
-from tagwire_generator.evolution.message_matching import Pair, Pairing, api_of, pair_up
-from tagwire_generator.evolution.record_formats import format_findings
+from tagwire_generator.evolution.message_attributes import Headers, head_findings, lowered_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove

@@ -16,7 +16,7 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.framing_rules import fields_before, places
 from tagwire_generator.model.framing_spec import REST, BitsSpec
 from tagwire_generator.model.python_names import attribute_name
-from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.model.struct_spec import StructGraph
 from tagwire_generator.project.options import SpecOptions
 
 
@@ -26,9 +26,9 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}
     for struct in spec.structs:
-        classes[struct.name] = type(struct.name, (Struct,), _members(struct, tables[struct.name], classes))
+        classes[struct.name] = type(struct.name, (Struct,), _format_members(struct, tables[struct.name], classes))
     head = {"NAME": spec.name, "FORMAT": spec.format.name, "DISCRIMINATOR": attribute_name(spec.format.discriminator)}
-    return type(spec.name, (RecordFormat,), _members(spec.root, tables[spec.name], classes) | head)
+    return type(spec.name, (RecordFormat,), _format_members(spec.root, tables[spec.name], classes) | head)
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
@@ -40,7 +40,7 @@ def _is_framing(field: FieldSpec) -> bool:
     return bool(field.framing.length_of or field.framing.count_of or field.framing.covers)
 
 
-def _members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dict[str, type[Struct]]) -> dict[str, Any]:
+def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dict[str, type[Struct]]) -> dict[str, Any]:
     for field, row in zip(struct.fields, rows, strict=True):
         row.struct = classes.get(field.struct or "")
     return {"FIELDS": rows, "__slots__": tuple(attribute_name(field.name) for field in attributes_of(struct))}

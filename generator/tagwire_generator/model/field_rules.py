@@ -8,15 +8,14 @@ from tagwire.versions import NONE
 from tagwire.wire.types import RECORD_TYPES
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_spec import ENTITY_TYPES, MAX_DRAFT_TAG, FieldSpec
-from tagwire_generator.model.struct_graph import StructGraph
-from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import Violation
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
 
-def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+def field_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """The rules about the fields of a message and of its structs."""
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():

@@ -11,15 +11,14 @@ from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.framing_spec import REST, FramingSpec, codecs_violation
 from tagwire_generator.model.spec_names import is_format_name
-from tagwire_generator.model.struct_graph import StructGraph
-from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import Violation
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
 
-def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """The rules about the head of a format, and about its fields together."""
     yield from _head_violations(message)
     if graph.cycle:

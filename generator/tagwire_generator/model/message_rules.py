@@ -75,7 +75,7 @@ def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
         yield Violation("TW114", "apiKey", f"the API key is {key}, but must be an int16, -32768 to 32767")
 
 
-def violations(message: "MessageSpec") -> Iterator[Violation]:
+def message_violations(message: "MessageSpec") -> Iterator[Violation]:
     """The rules about the head of a message that has versions."""
     yield from _version_violations(message)
     yield from _kind_violations(message)

@@ -7,15 +7,23 @@ from typing import Any, Literal
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import IntegerType
-from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
+from tagwire_generator.model.defaults import value_violations
+from tagwire_generator.model.field_rules import field_violations
 from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.framing_rules import framing_violations
 from tagwire_generator.model.import_spec import JUDGED_IN_USERS, ImportSpec
-from tagwire_generator.model.message_rules import Kind
+from tagwire_generator.model.message_rules import (
+    Kind,
+    identity_violations,
+    implied_headers,
+    message_violations,
+    name_violation,
+)
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
-from tagwire_generator.model.struct_graph import StructGraph
-from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.struct_rules import struct_violations
+from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 from tagwire_generator.project.options import SpecOptions
 
@@ -115,7 +123,7 @@ class MessageSpec:
         if not self.valid_versions:
             for name in ("fields", "reserved_tags", "structs"):
                 object.__setattr__(self, name, ())
-        bad_name = message_rules.name_violation(self.name)
+        bad_name = name_violation(self.name)
         if bad_name is not None:
             raise InvalidSpec([bad_name])
         root = StructSpec(
@@ -130,15 +138,15 @@ class MessageSpec:
         object.__setattr__(self, "structs", _in_order(self.structs))
 
     def _violations(self) -> list[Violation]:
-        found = [*message_rules.identity_violations(self)]
+        found = [*identity_violations(self)]
         if self.valid_versions:
-            found += message_rules.violations(self)
+            found += message_violations(self)
             graph = StructGraph(self.root, self.structs)
-            found += struct_rules.violations(self, graph)
-            found += field_rules.violations(self, graph)
-            found += value_rules.violations(self, graph)
+            found += struct_violations(self, graph)
+            found += field_violations(self, graph)
+            found += value_violations(self, graph)
             if self.format is not None:
-                found += framing_rules.violations(self, graph)
+                found += framing_violations(self, graph)
         return [each for each in found if each.rule in JUDGED_IN_USERS or not self._is_imported(each.struct)]
 
     def _is_imported(self, position: int | None) -> bool:
@@ -150,7 +158,7 @@ class MessageSpec:
 
         Empty for what is neither request nor response.
         """
-        return self.header_versions or message_rules.implied_headers(self)
+        return self.header_versions or implied_headers(self)
 
     @property
     def discouraged(self) -> Versions:

@@ -1,6 +1,14 @@
-"""What only the head of a record format has: its name for programs, its discriminator, what its proposal claims."""
+"""The record formats that a message names."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+
+from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.field_type import FieldType
+from tagwire_generator.model.spec_names import is_format_name
+from tagwire_generator.model.violations import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +31,50 @@ class FormatSpec:
     discriminator: str = ""
     """The field that tells formats apart."""
     claims: tuple[Claim, ...] = ()
+
+
+RecordFormats = tuple[tuple[Versions, str], ...]
+"""Ascending ranges of versions, each with the name of its format."""
+
+_KEY = "recordFormats"
+_CARRIERS = ("records", "bytes")
+
+
+def record_format_of(formats: RecordFormats, version: int) -> str:
+    """The format of a version; "" where none is named."""
+    return next((name for versions, name in formats if version in versions), "")
+
+
+def record_format_violations(
+    field: str, type: FieldType, versions: Versions, formats: RecordFormats
+) -> Iterator[Violation]:
+    """What the recordFormats of a field break."""
+    if not formats:
+        return
+    if type.is_array or type.name not in _CARRIERS:
+        text = f"field {named(field)} is {type}, but only records and bytes have recordFormats; remove the key"
+        yield Violation("TW414", _KEY, text, ("type",))
+    for range, name in formats:
+        if not is_format_name(name):
+            text = (
+                f"{quoted(name)} for versions {range} can't be a format's name; use lower-case letters, digits, - and +"
+            )
+            yield Violation("TW416", _KEY, text)
+    yield from _range_violations(field, versions, formats)
+
+
+def _range_violations(field: str, versions: Versions, formats: RecordFormats) -> Iterator[Violation]:
+    """Each version of the field has one format."""
+    said = f"recordFormats of {named(field)}"
+    if not all(range for range, _ in formats):
+        yield Violation("TW415", _KEY, f"{said} has an empty range; remove it")
+        return
+    for (before, _), (range, _) in pairwise(formats):
+        if range.lowest != before.highest + 1:
+            text = f"{said} has {before}, then {range}; the ranges must follow each other without gap or overlap"
+            yield Violation("TW415", _KEY, text)
+            return
+    whole = Versions(formats[0][0].lowest, formats[-1][0].highest)
+    if not versions <= whole:
+        text = f"{said} covers versions {whole}, but the field exists in {versions}; name a format for all of them"
+        yield Violation("TW415", _KEY, text, ("versions",))

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.diagnostics.problems import quoted
+from tagwire.wire.types import WIRE_TYPES, IntegerType
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.model.violations import Violation, enforce
@@ -159,3 +160,23 @@ def constant_name(name: str) -> str:
     'CLIENT_ID'
     """
     return "".join(char if char.isascii() and char.isalnum() else "_" for char in name).upper()
+
+
+def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
+    """The rules that an enum of a field breaks."""
+    if enum is None:
+        return
+    wire = type.primitive
+    if not isinstance(wire, IntegerType) or type.name not in WIRE_TYPES:
+        text = f"field {named(name)} is {type}, but only integers and arrays of them have an enum; remove the key"
+        yield Violation("TW418", "enum", text, ("type",))
+        return
+    for entry in enum.entries:
+        if not wire.low <= entry.key <= wire.high:
+            text = f"field {named(name)} is {type}, {wire.low} to {wire.high}, but {enum.name} has {entry.key}"
+            yield Violation("TW419", "enum", f"{text} ({quoted(entry.name)}); use {enum.keys}", ("type",))
+            return
+    if enum.closed and not type.is_array and default not in [None, *(entry.key for entry in enum.entries)]:
+        names = ", ".join(entry.name for entry in enum.entries[:8]) or "none"
+        text = f"field {named(name)} has the default {default}, which is not a number of {enum.name}, a closed register"
+        yield Violation("TW509", "enum", f'{text}; write "default" with one of {names}', ("type", "default"))

@@ -1,11 +1,18 @@
-"""The names that specs may have: those that are safe as identifiers, as file names and in any text.
-
-They are checked when a spec is read, so that later steps need not care.
-"""
+"""Names that specs may have, and the Python names made from them."""
 
 import keyword
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from tagwire.text_format import suggestion
+from tagwire.wire.extensions import DECIMAL_MAX, TIMES
+from tagwire.wire.types import wire_type
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.violations import Violation
+
+if TYPE_CHECKING:
+    from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
 """Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
@@ -32,3 +39,40 @@ def is_struct_name(text: str) -> bool:
 def is_format_name(text: str) -> bool:
     """Whether programs may call a record format so: it is data for them, and never code."""
     return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None
+
+
+SEMANTICS: Final = (*TIMES, "decimal")
+
+
+def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
+    """The rule about `semantic`, `precision` and `scale`."""
+    where = f"field {named(spec.name)}"
+    if spec.semantic != "decimal":
+        for key, value in (("precision", spec.precision), ("scale", spec.scale)):
+            if value is not None:
+                yield _violation(
+                    key, f'{where} has a {key}, but only a decimal has one; write "semantic": "decimal"', "semantic"
+                )
+    if not spec.semantic:
+        return
+    if spec.semantic not in SEMANTICS:
+        hint = suggestion(spec.semantic, list(SEMANTICS), f"semantics are {', '.join(SEMANTICS)}")
+        yield _violation("semantic", f"{where} has the unknown semantic {quoted(spec.semantic)}; {hint}")
+    elif spec.semantic == "decimal" and not _is_decimal(spec.precision, spec.scale):
+        given = (
+            f"precision {spec.precision} and scale {spec.scale or 0}" if spec.precision is not None else "no precision"
+        )
+        text = f"{where} is a decimal with {given}; write a precision from 1 to {DECIMAL_MAX}"
+        yield _violation("semantic", f"{text}, and a scale from 0 to that", "precision", "scale")
+    elif spec.type.struct is not None or wire_type(spec.type.name, spec.meaning) is None:
+        fitting = "bytes or bytes[N]" if spec.semantic == "decimal" else "int64"
+        text = f"{where} is {spec.type}, but a {spec.semantic} is {fitting}"
+        yield _violation("semantic", f"{text}; change one of them", "type")
+
+
+def _is_decimal(precision: int | None, scale: int | None) -> bool:
+    return precision is not None and 1 <= precision <= DECIMAL_MAX and 0 <= (scale or 0) <= precision
+
+
+def _violation(key: str, text: str, *needs: str) -> Violation:
+    return Violation("TW510", key, text, needs)

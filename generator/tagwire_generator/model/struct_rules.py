@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import named
-from tagwire_generator.model.foreign_types import foreign_type_hint
-from tagwire_generator.model.struct_graph import StructGraph
-from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.field_type import foreign_type_hint
+from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import Violation
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ MAX_TAGGED: Final = 1_000
 """Tagged fields of a struct: Python can't compile a reader with a branch for each of some thousands."""
 
 
-def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """The rules about a message's structs and how they hold each other."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)

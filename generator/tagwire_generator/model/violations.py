@@ -1,15 +1,10 @@
-"""How the model refuses: a broken rule, and the error of an object that breaks one.
-
-The classes of the model check themselves when they are built. What breaks a
-rule is listed as `Violation`s, in terms of the object (its keys, the positions
-of its members); only the reader knows lines and columns and adds them.
-"""
+"""Violations of rules by specs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.diagnostics.problems import RULES
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.rule_catalogue import DesignSeverity
+    from tagwire_generator.diagnostics.problems import DesignSeverity
 
 _KEYS = ("select", "ignore", "severity")
 
@@ -34,7 +34,7 @@ class LintSettings:
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
             return  # every command reads settings, and the rules are a file of their own
-        from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES, DesignSeverity
+        from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
             if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):

@@ -310,7 +310,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     # here: few projects have exceptions, and every command reads settings
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES
+    from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
     _refuse_unknown(file, where, row, _EXCEPTION_KEYS)

@@ -20,8 +20,8 @@ from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_faults
 
 if TYPE_CHECKING:
-    from tagwire_generator.reading.registers import Registers
-    from tagwire_generator.reading.shared_structs import SharedStructs
+    from tagwire_generator.reading.imports import SharedStructs
+    from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
 """Stands for versions that could not be read: no rule finds fault with it."""

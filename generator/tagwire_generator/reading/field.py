@@ -1,21 +1,58 @@
-"""A field of a spec, of either dialect, to a `FieldSpec`."""
+"""Read a field and its framing."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tagwire.text_format import suggestion
 from tagwire.versions import NONE, Versions
 from tagwire_generator.diagnostics.problems import quoted
-from tagwire_generator.model.carried_formats import RecordFormats
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.framing_spec import FramingSpec
+from tagwire_generator.model.framing_spec import BitsSpec, FramingSpec, When
+from tagwire_generator.model.record_format_spec import RecordFormats
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
-from tagwire_generator.reading.framing import FRAMING
-from tagwire_generator.reading.keys import attributes_of, keys_of
-from tagwire_generator.reading.values import by_version, is_hexadecimal, tag_number, text
+from tagwire_generator.reading.keys import Convert, attributes_of, keys_of
+from tagwire_generator.reading.values import BadValue, by_version, is_hexadecimal, items, tag_number, text, whole_number
 from tagwire_generator.syntax.parse import Node, Object
+
+_BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
+
+
+def _bits(node: Node) -> tuple[BitsSpec, ...]:
+    return tuple(_group(item) for item in items(node))
+
+
+def _group(node: Node) -> BitsSpec:
+    assert isinstance(node, Object)
+    place = node.members["bits"].value
+    found = _BITS.fullmatch(text(place).strip())
+    if found is None:
+        message = (
+            f"{text(place)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
+        )
+        raise BadValue("TW005", place, message)
+    low = int(found[1])
+    about = node.get("about")
+    return BitsSpec(
+        name=text(node.members["name"].value),
+        low=low,
+        high=low if found[2] is None else int(found[2]),
+        values=tuple(text(value) for value in items(node.get("values"))),
+        about="" if about is None else text(about),
+    )
+
+
+def _when(node: Node) -> When:
+    assert isinstance(node, Object)
+    field, _, bits = text(node.members["field"].value).partition(".")
+    equals = node.get("equals")
+    return When(field, bits, 1 if equals is None else whole_number(equals))
+
+
+FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
+"""How the keys are read that only fields of record formats have, where their kind does not say."""
 
 
 def _type(node: Node) -> FieldType:

@@ -1,27 +1,230 @@
-"""The imports of a spec: shared structs found, and made into structs in the spec's own versions.
+"""Imports of common structs from other specs, which the reader writes into the message."""
 
-What a shared struct imports itself comes along, under the same names. Within
-one version of a message a struct has one version, so the ways by which one
-comes must agree.
-"""
-
-from collections.abc import Iterator, Mapping
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.errors import SpecError
 from tagwire.message.struct_versions import StructVersions
 from tagwire.text_format import suggestion
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import named
 from tagwire_generator.model.import_spec import ImportSpec, in_versions_of, united
 from tagwire_generator.model.message_spec import MessageSpec
-from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import Violation
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import SpecSet
+from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data
 from tagwire_generator.reading.context import Part, Reading
 from tagwire_generator.reading.keys import keys_of
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.register import Registers
 from tagwire_generator.reading.values import by_version, items, whole_number
-from tagwire_generator.syntax.parse import Node, Object
+from tagwire_generator.syntax.parse import Node, Object, Scalar, parse
+from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.spec import ReadResult
+
+Tree = Mapping[str, Any]
+"""A spec in normal form."""
+
+_RANGES: Final = ("range", "versions")
+_HEAD: Final = ("name", "versions", "reservedTags", "fields")
+"""The keys of a common struct, in their order."""
+
+
+def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
+    """Return the tree of a spec with all structs that it uses; `shared` has the trees of the shared ones by name."""
+    made = {key: value for key, value in tree.items() if key != "imports"}
+    graph = StructGraph(spec.root, spec.structs)
+    present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
+    structs = [
+        struct for each in spec.imports for struct in _Inlined(present, each.struct_versions).structs(shared[each.name])
+    ]
+    if structs:
+        made["commonStructs"] = [*structs, *made.get("commonStructs", ())]
+    return {key: made[key] for key in key_kinds("message") if key in made}
+
+
+class _Inlined:
+    """A shared struct and its own structs as common structs of a user, without what no version of the user has."""
+
+    def __init__(self, present: Mapping[str, Versions], versions: StructVersions) -> None:
+        self._present = present
+        """The versions of the user in which each struct can be on the wire."""
+        self._versions = versions
+
+    def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
+        """The common structs; those that fields declare come last, since a common struct can't declare one."""
+        for common in tree.get("commonStructs", ()):
+            yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
+        yield from self._struct(tree, self._versions.versions)
+
+    def _struct(self, tree: Tree, versions: Versions) -> Iterator[dict[str, Any]]:
+        present = self._present.get(tree["name"])
+        if not present:
+            return
+        inline: list[dict[str, Any]] = []
+        fields = [each for each in tree.get("fields", ()) if present & self._within(each["versions"])]
+        copies = [self._field(each, inline) for each in fields]
+        made = {**tree, "versions": str(versions), "fields": copies}
+        alternatives = Counter(each.get("union") for each in fields)
+        for each in copies:
+            if alternatives[each.get("union")] == 1:
+                each.pop("union", None)
+        yield {key: made[key] for key in _HEAD if made.get(key) or key == "fields"}
+        yield from inline
+
+    def _within(self, versions: str) -> Versions:
+        return self._versions.within(Versions.parse(versions))
+
+    def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
+        """A field in the versions of the user; the struct that it declares joins `inline`."""
+        made: dict[str, Any] = {}
+        for key, kind in key_kinds("field").items():
+            if key not in tree:
+                continue
+            value = tree[key]
+            if kind in _RANGES:
+                value = str(self._within(value))
+            elif _is_by_version(kind):
+                rows = {self._within(each): said for each, said in value.items()}
+                value = {str(each): said for each, said in rows.items() if each}
+            made[key] = value
+        if "fields" in made:
+            struct = {**tree, "name": str(tree["type"]).removeprefix("[]")}
+            inline += self._struct(struct, self._within(tree["versions"]))
+            made.pop("fields")
+            made.pop("reservedTags", None)
+        if made.get("taggedVersions") == "none":
+            made.pop("tag", None)
+            made.pop("taggedVersions")
+        return made
+
+
+def _is_by_version(kind: str) -> bool:
+    """Whether the values of a kind are objects whose keys are ranges of versions."""
+    return "propertyNames" in schema()["$defs"][kind]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStruct:
+    """A spec of type struct: where it is, and the names of what it imports."""
+
+    name: str
+    spec: SpecData
+    imports: tuple[str, ...]
+
+
+class SharedStructs:
+    """The shared structs among some specs, which are asked for when the first import is read."""
+
+    def __init__(
+        self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None, registers: Registers | None = None
+    ) -> None:
+        self._specs = specs
+        self._registers = registers
+        self._options = options or SpecOptions()
+        self._read: dict[str, ReadResult] = {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, SharedStruct]:
+        found: dict[str, SharedStruct] = {}
+        for each in self._specs:
+            if not may_be_shared(each.data):
+                continue
+            root = parse(each.data.decode("utf-8", "replace"), file=each.file).root
+            name = root.get("name") if root is not None and is_shared_struct(root) else None
+            if isinstance(name, Scalar):
+                found.setdefault(name.raw, SharedStruct(name.raw, each, tuple(_imports(root))))
+        return found
+
+    def names(self) -> list[str]:
+        """The names of all, sorted."""
+        return sorted(self._by_name)
+
+    def get(self, name: str) -> SharedStruct | None:
+        """The shared struct of that name."""
+        return self._by_name.get(name)
+
+    def read(self, name: str) -> "ReadResult":
+        """The spec of a shared struct of which is known that it does not import itself. Raises KeyError."""
+        from tagwire_generator.reading.spec import read_data
+
+        result = self._read.get(name)
+        if result is None:
+            spec = self._by_name[name].spec
+            result = read_data(
+                spec.data,
+                file=spec.file,
+                component=spec.component,
+                options=self._options,
+                registers=self._registers,
+                shared=self,
+            )
+            self._read[name] = result
+        return result
+
+    def is_circular(self, name: str) -> bool:
+        """Whether a shared struct imports itself, or one that does."""
+        waiting, seen = [name], {name}
+        while waiting:
+            known = self.get(waiting.pop())
+            for each in known.imports if known else ():
+                if known is not None and self.way(each, known.name):
+                    return True
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return False
+
+    def way(self, start: str, goal: str) -> tuple[str, ...]:
+        """The imports that lead from one shared struct to another, both at the ends; empty if none do."""
+        ways: list[tuple[str, ...]] = [(start,)]
+        seen = {start}
+        while ways:
+            way = ways.pop(0)
+            if way[-1] == goal:
+                return way
+            known = self.get(way[-1])
+            for name in known.imports if known else ():
+                if name not in seen:
+                    seen.add(name)
+                    ways.append((*way, name))
+        return ()
+
+
+def _imports(root: Object | None) -> Iterator[str]:
+    for each in items(root.get("imports")) if root is not None else ():
+        name = each.get("name") if isinstance(each, Object) else None
+        if isinstance(name, Scalar):
+            yield name.raw
+
+
+def structs_beside(
+    path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
+) -> SharedStructs:
+    """What a spec at `path` can import, or the specs of a folder there."""
+    return SharedStructs(specs_beside(path, spec_set), options, registers)
+
+
+def specs_beside(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
+    """The specs that belong together with a spec, or with those of a folder: those of its set, or of its folder."""
+    own = path if path.is_dir() else path.parent
+    for folder in spec_set.sources if spec_set else (own,):
+        with suppress(SpecError):  # what is wrong with a folder is told where it is asked for
+            for each in find_specs(folder):
+                yield spec_data(each, file=os.path.relpath(each.path))
+
+
+NO_SHARED_STRUCTS: Final = SharedStructs()
+"""What a spec finds that is read alone."""
 
 
 def _struct_versions(node: Node) -> StructVersions:

@@ -17,10 +17,9 @@ from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.context import Reading
+from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, SharedStructs
 from tagwire_generator.reading.message import read_message
-from tagwire_generator.reading.register import read_register
-from tagwire_generator.reading.registers import Registers
-from tagwire_generator.reading.shared_structs import NO_SHARED_STRUCTS, SharedStructs
+from tagwire_generator.reading.register import Registers, read_register
 from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_schema import is_register
 

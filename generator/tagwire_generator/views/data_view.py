@@ -16,16 +16,9 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import HEADER_NAMES
-from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc
+from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc, version_history
 from tagwire_generator.views.imports import Imports
-from tagwire_generator.views.struct_calls import (
-    KeyedView,
-    UnionView,
-    keyed_views,
-    union_views,
-    which_types,
-)
-from tagwire_generator.views.version_history import version_history
+from tagwire_generator.views.struct_calls import KeyedView, UnionView, keyed_views, union_views, which_types
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
 

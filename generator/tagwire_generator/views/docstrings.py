@@ -1,11 +1,16 @@
-"""Texts about messages, structs and fields: the docstrings of data classes, and sentences for other targets."""
+"""The history of a message's fields, and the docstrings of generated classes."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 
+from tagwire.layout import Array, Nested, OptionalBuffer, Sized, StructLayout, innermost, nested_struct
+from tagwire.message import Message
+from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.record_format_spec import record_format_of
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
@@ -111,3 +116,141 @@ def prose(text: str) -> str:
     plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
     return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
+    """A sentence for each version after the first, and one for versions in a row that change nothing."""
+    roots = [(version, layout_of(cls, version).root) for version in spec.valid_versions]
+    changes = [
+        (version, [*_changes(before, now), *_new_formats(spec, version)])
+        for (_, before), (version, now) in pairwise(roots)
+    ]
+    lines = []
+    for is_changed, group in groupby(changes, key=lambda change: bool(change[1])):
+        some = list(group)
+        if is_changed:
+            lines += [f"Version {version} {_sentence(done)}." for version, done in some]
+        elif len(some) == 1:
+            lines.append(f"Version {some[0][0]} has the same fields.")
+        else:
+            lines.append(f"Versions {Versions(some[0][0], some[-1][0])} have the same fields.")
+    return lines
+
+
+def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
+    """What a version does, as verbs with their objects."""
+    if _shape(now) != _shape(earlier) and _shape(now):
+        yield _shape(now)
+    old, new = dict(_paths(earlier, "")), dict(_paths(now, ""))
+    added, dropped = _outermost(new, old), _outermost(old, new)
+    if added:
+        yield f"adds {_quoted(added)}"
+    if dropped:
+        yield f"drops {_quoted(dropped)}"
+    both = {path: (old[path], new[path]) for path in new if path in old}
+    for verb, found in (
+        ("allows null in", [path for path, ((was, _), (null, _)) in both.items() if null > was]),
+        ("no longer allows null in", [path for path, ((was, _), (null, _)) in both.items() if null < was]),
+        ("tags", [path for path, ((_, was), (_, tag)) in both.items() if was is None is not tag]),
+        ("no longer tags", [path for path, ((_, was), (_, tag)) in both.items() if tag is None is not was]),
+    ):
+        if found:
+            yield f"{verb} {_quoted(found)}"
+
+
+def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
+    """The paths of one version that another lacks, without those inside a field that it lacks, too."""
+    found = [path for path in some if path not in others]
+    return [path for path in found if path.rpartition(".")[0] not in found]
+
+
+def _sentence(changes: list[str]) -> str:
+    return "; ".join(changes) if any(" and " in change for change in changes) else _listed(changes)
+
+
+def _quoted(paths: list[str]) -> str:
+    return _listed([f"`{path.rstrip('[]')}`" for path in paths])
+
+
+def _listed(parts: list[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _shape(root: StructLayout) -> str:
+    if root.section is None:
+        return ""
+    return "has optional fields" if isinstance(root.section, OptionalBuffer) else "is flexible"
+
+
+def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
+    """The fields whose records are of another format than in the version before."""
+    for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
+        before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
+        if now and now != before:
+            yield f"carries records of format {now} in `{attribute_name(field.name)}`"
+
+
+def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
+    """Field paths, each with whether it may be null, and its tag."""
+    for field in struct.fields:
+        nested, dimensions = field.type, 0
+        while isinstance(nested, Array):
+            nested, dimensions = nested.element, dimensions + 1
+        path = f"{prefix}{field.name}{'[]' * dimensions}"
+        yield path, (bool(getattr(field.type, "nullable", False)), field.tag)
+        if isinstance(nested, Nested):
+            yield from _paths(nested.struct, f"{path}.")
+
+
+class StructNames:
+    """The functions of a module, by struct layout: equal layouts share one, named after the first version.
+
+    The name of the message, with which many structs begin, is left away where
+    what is left is no other struct's name: `_read_topic_v0` is in its module.
+    """
+
+    def __init__(
+        self, message: str, module: str, serializers: frozenset[str], shared: Mapping[str, str] | None = None
+    ) -> None:
+        self.message = message
+        self.module = module
+        """The module of the data classes."""
+        self.shared = shared or {}
+        """The modules of shared structs, by struct."""
+        self.serializers = serializers
+        """The names of the serializer classes."""
+        self.functions: list[tuple[StructLayout, int]] = []
+        """Layout and first version; each after those that it calls."""
+
+    def module_of(self, name: str) -> str:
+        """The module of a data class."""
+        return self.shared.get(name, self.module)
+
+    def add(self, struct: StructLayout, version: int) -> None:
+        for field in struct.fields:
+            nested = nested_struct(field.type)
+            if nested is not None:
+                self.add(nested, version)
+        if not any(known == struct for known, _ in self.functions):
+            self.functions.append((struct, version))
+
+    def name(self, struct: StructLayout) -> str:
+        version = next(version for known, version in self.functions if known == struct)
+        return f"{snake_case(self._short(struct.name))}_v{version}"
+
+    def _short(self, name: str) -> str:
+        short = name.removeprefix(self.message)
+        others = {known.name.removeprefix(self.message) for known, _ in self.functions if known.name != name}
+        return short if short and short not in others else name
+
+
+def has_binary(struct: StructLayout) -> bool:
+    """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
+    for field in struct.fields:
+        inner = innermost(field.type)
+        if isinstance(inner, Sized) and inner.wire.is_slice:
+            return True
+        if isinstance(inner, Nested) and has_binary(inner.struct):
+            return True
+    return False

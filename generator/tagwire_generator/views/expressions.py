@@ -31,8 +31,8 @@ from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
+from tagwire_generator.views.docstrings import StructNames, has_binary
 from tagwire_generator.views.imports import Imports
-from tagwire_generator.views.struct_functions import StructNames, has_binary
 
 
 class _Helpers(NamedTuple):

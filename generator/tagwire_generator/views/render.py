@@ -27,10 +27,9 @@ from tagwire_generator.model import MessageSpec, MessageSummary
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project import resources
-from tagwire_generator.project.formatting import MARKER, formatter_line
 from tagwire_generator.project.history import History
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.output import is_generated
+from tagwire_generator.project.output import MARKER, formatter_line, is_generated
 from tagwire_generator.views.data_view import data_view
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view

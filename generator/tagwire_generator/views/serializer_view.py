@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tagwire.layout import OptionalBuffer, StructLayout, nested_struct
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
+from tagwire_generator.views.docstrings import StructNames, has_binary
 from tagwire_generator.views.expressions import Expressions
 from tagwire_generator.views.read_steps import ReadStep, read_steps
-from tagwire_generator.views.struct_functions import StructNames, has_binary
 from tagwire_generator.views.write_steps import WriteStep, write_steps
 
 __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_view"]

@@ -14,7 +14,7 @@ from command import tagwire_result
 from spec_projects import make_project, read_tree
 
 from tagwire_cli.app import app
-from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.project import resources
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import canonical_text, plain_tree

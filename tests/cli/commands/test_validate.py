@@ -12,7 +12,7 @@ from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire.log.rules import RULES as LOG_RULES
 from tagwire_cli.app import app
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES, Rule
+from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from tagwire_generator.editing.spec_edit import SpecEdit
 from tagwire_generator.syntax.canonical import plain_tree
-from tagwire_generator.syntax.comments import TOKEN
 from tagwire_generator.syntax.parse import Items, parse
+from tagwire_generator.syntax.spec_text import TOKEN
 
 ENTRY = {"name": "N", "tag": 1}
 

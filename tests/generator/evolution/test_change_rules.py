@@ -8,7 +8,7 @@ import json
 import pytest
 from change_specs import draft, field, optional, read, request, spec, struct, tagged
 
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
 from tagwire_generator.reading.places import placed
 

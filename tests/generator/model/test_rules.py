@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import Problem
-from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.diagnostics.problems import RULES, Problem
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_file, read_spec
 
 DEEP = '{"name":' + 39 * "[" + "§[" + 40 * "]" + "}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagwire_generator.project.formatting import formatter_line, formatter_of, is_same_code
+from tagwire_generator.project.output import formatter_line, formatter_of, is_same_code
 
 
 @pytest.mark.parametrize(

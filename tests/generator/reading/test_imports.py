@@ -8,8 +8,7 @@ import pytest
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
-from tagwire_generator.reading.inlining import without_imports
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.imports import SharedStructs, without_imports
 from tagwire_generator.reading.spec import ReadResult, read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
@@ -181,7 +180,7 @@ def test_what_the_imported_version_lacks_is_not_judged(later: str) -> None:
 
 def test_structs_of_two_imports_with_one_name() -> None:
     other = STYLED.replace("Styled", "Other")
-    fields = f'{of("Styled")}, {of("Other", name="B")}'
+    fields = f"{of('Styled')}, {of('Other', name='B')}"
     texts = {**OTHERS, "Other.json": other, "User.json": user('{ "name": "Styled" }, { "name": "Other" }', fields)}
     problem = only(texts, "User.json")
     assert (problem.rule, problem.line) == ("TW304", 2)
@@ -190,7 +189,7 @@ def test_structs_of_two_imports_with_one_name() -> None:
 
 def test_what_comes_along() -> None:
     point = '{ "name": "Point", "structVersions": { "0+": 0 } }'
-    fields = f'{of("Line")}, {of("Point", name="B")}'
+    fields = f"{of('Line')}, {of('Point', name='B')}"
     message = read({**OTHERS, "User.json": user(f'{{ "name": "Line" }}, {point}', fields)}, "User.json").message
     assert message is not None
     assert [(each.name, each.is_direct) for each in message.imports] == [("Line", True), ("Point", True)]

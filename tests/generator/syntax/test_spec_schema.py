@@ -7,14 +7,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading import imports, message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax import canonical
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse

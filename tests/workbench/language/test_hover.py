@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.diagnostics.problems import RULES
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.spec import read_spec
 from tagwire_workbench.language.examples import field_example

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tagwire_generator.diagnostics.problems import Problem
-from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES, DesignSeverity
+from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity, Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.places import Spot
 

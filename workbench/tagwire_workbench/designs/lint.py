@@ -7,7 +7,7 @@ The rules say what a design costs its readers and writers. All of them run;
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
+from tagwire_generator.diagnostics.problems import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_workbench.designs.findings import Finding

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
+from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 from tagwire_generator.model import MessageSpec
 from tagwire_workbench.language.completion import wire_form

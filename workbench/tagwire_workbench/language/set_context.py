@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData, may_be_register, may_be_shared, uses_registers
-from tagwire_generator.reading.registers import Registers, registers_among
-from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.imports import SharedStructs
+from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_workbench.language.text_tree import TextTree
 
 
