@@ -1,4 +1,4 @@
-"""All of `tagwire_spark` through Spark Connect, by a server of its own: functions, sources, writes, a stream, jobs."""
+"""All of `tagwire_spark` through a Spark Connect server: functions, sources, writes, a stream, jobs."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Failures of Spark as errors of the pipeline: they name the cause, wherever Spark's text has it."""
+"""Spark failures become pipeline errors that name the cause, wherever it is in Spark's message."""
 
 from collections.abc import Iterator
 from pathlib import Path

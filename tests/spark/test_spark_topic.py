@@ -1,4 +1,4 @@
-"""The example of a Kafka topic with several messages, without a broker: `kafka_log` in the place of Spark's source."""
+"""The example of a Kafka topic with several messages, without a broker: `kafka_log` replaces Spark's source."""
 
 import importlib.util
 from pathlib import Path

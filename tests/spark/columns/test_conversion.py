@@ -1,4 +1,4 @@
-"""Rows with values that the other side has no place for."""
+"""Rows with values that the target type can't hold."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ROWS = 4096
     ids=lambda rows: str(len(rows)),
 )
 def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are found by halves: few of them do not make each row be converted alone."""
+    """They are found by bisection: a few of them don't make each row convert alone."""
     calls, original = [0], conversion.converted
 
     def counted(*arguments: Any) -> Any:
@@ -34,4 +34,4 @@ def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.Monkey
     assert tuple(misfits) == wrong and {each.reason for each in misfits.values()} <= {
         "has a value that does not fit Arrow's uint64"
     }
-    assert calls[0] <= 2 + 2 * 12 * len(wrong)  # 4096 rows are halved twelve times
+    assert calls[0] <= 2 + 2 * 12 * len(wrong)  # 4096 rows are bisected twelve times

@@ -1,6 +1,6 @@
-"""The types of the tagwire dialect on Spark, read and written: numbers, times, decimals, enums, shared structs.
+"""Types of the tagwire dialect on Spark, read and written: numbers, times, decimals, enums, shared structs.
 
-The package is generated from specs, and sent to the workers as a user would send it. The bytes are written out by hand.
+The package is generated from specs and shipped to the workers as a user would. The bytes are computed by hand.
 """
 
 import json
@@ -105,7 +105,7 @@ ROW0 = {
 
 @pytest.fixture(scope="module")
 def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    """A session whose driver and workers have the package `trades`, which comes to them as a zip file."""
+    """Return a session whose driver and workers have the package `trades`, shipped as a zip file."""
     folder = tmp_path_factory.mktemp("trades")
     (folder / "specs").mkdir()
     for name, spec in SPECS.items():
@@ -141,7 +141,7 @@ def test_the_types_in_spark() -> None:
 
 
 def test_rows_of_a_message(spark: "SparkSession") -> None:
-    """The same by function and by whole batches; Spark's rows have the session's time zone, which is UTC here."""
+    """Functions and whole batches give equal rows; Spark's rows have the session's time zone, here UTC."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
     [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
@@ -152,7 +152,7 @@ def test_rows_of_a_message(spark: "SparkSession") -> None:
 
 
 def utc(value: Any) -> Any:
-    """A datetime as Spark gives it, in the time zone of this process, in UTC."""
+    """Convert a datetime from Spark, in this process's time zone, to UTC."""
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
@@ -168,7 +168,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_there_and_back(spark: "SparkSession") -> None:
-    """Through the JVM in between: a shuffle makes columns of Spark's own from what was decoded."""
+    """A shuffle in between makes Spark's own columns from the decoded ones."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")
@@ -177,7 +177,7 @@ def test_there_and_back(spark: "SparkSession") -> None:
 
 
 def test_values_of_sql(spark: "SparkSession") -> None:
-    """Numbers of any type fit an uint64; a finer time is rounded down to the unit of the field."""
+    """Numbers of any type fit a uint64; finer times are rounded down to the field's unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
@@ -193,7 +193,7 @@ def test_values_of_sql(spark: "SparkSession") -> None:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
-    """Natively and by objects, in the types that the source declares to Spark, which then trusts them."""
+    """In both engines, with the types that the source declares to Spark, which trusts them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
@@ -237,7 +237,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_columns_that_are_parts_of_others() -> None:
-    """Slices, nulls in lists and in structs: only what is there is converted."""
+    """For slices, and nulls in lists and structs, only the visible values are converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]

@@ -1,4 +1,4 @@
-"""What is declared NOT NULL: by a message's spec, and by the schema of a read."""
+"""NOT NULL columns, from a message's spec and from the schema of a read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ BILLING = ("billing", None, 42, None)
 
 
 def partitions(type: Any) -> Any:
-    """The struct of the innermost list."""
+    """Return the struct of the innermost list."""
     return type["topics"].dataType.elementType["partitions"].dataType.elementType
 
 
@@ -60,7 +60,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
-    """Spark asks nobody whether what is NOT NULL is null: so it has to know that the struct around it may be."""
+    """Spark never checks a NOT NULL column for null, so the surrounding struct must be nullable."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
@@ -76,7 +76,7 @@ def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
 
 
 def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> None:
-    """Arrow casts no struct that is null with a field that is NOT NULL, and Spark's `toArrow` casts."""
+    """Spark's `toArrow` casts, and Arrow can't cast a null struct that has a NOT NULL field."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
@@ -89,7 +89,7 @@ def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> Non
 
 
 def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
-    """With structs in the message, which are null then."""
+    """The message contains structs, which are then null."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])
@@ -102,7 +102,7 @@ def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two messages, and a tombstone behind them."""
+    """Write two messages, followed by a tombstone."""
     folder = tmp_path_factory.mktemp("not_null") / "commits-0"
     folder.mkdir()
     values = (COMMIT.encode(VERSION), COMMIT.encode(VERSION), None)

@@ -1,4 +1,4 @@
-"""The versions of PySpark that are refused, at the first import: later, a TypeError would be all that there is."""
+"""Unsupported PySpark versions are rejected at the first import; otherwise a TypeError would follow later."""
 
 import subprocess
 import sys

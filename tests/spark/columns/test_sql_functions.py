@@ -1,4 +1,4 @@
-"""The functions in SQL, by `register` and by UDFs of single messages."""
+"""The functions in SQL, through `register` and UDFs for single messages."""
 
 import json
 from collections.abc import Iterator
@@ -135,7 +135,7 @@ def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> N
 
 
 def test_permissive_in_sql() -> None:
-    """Without Spark: errors in the JSON of their row; null from `to_message`."""
+    """Without Spark: errors in the JSON of their row, and null from `to_message`."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -150,7 +150,7 @@ def test_permissive_in_sql() -> None:
 
 
 def test_nulls_in_sql() -> None:
-    """A null value is null, whatever stands beside it; a value without a version is an error of its row."""
+    """A null value stays null whatever the other arguments; a value without a version is an error of its row."""
     nothing, beat = pa.array([None, None], pa.binary()), pa.array([BEAT.encode(4), None])
     names, versions = pa.array(["HeartbeatRequest", None]), pa.array([None, None], pa.int32())
     permissive = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
@@ -191,7 +191,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_arguments_that_a_udf_does_not_take(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """In Python at once, in SQL by the task: another version than that of the UDF would be ignored."""
+    """Immediately in Python, in the task in SQL; otherwise a version other than the UDF's would be ignored."""
     udf = make()
     for count in range(4):
         if count in counts:

@@ -1,4 +1,4 @@
-"""The commit of a write by `kafka_log`: all of it is there or nothing, whoever dies, waits, or tries again."""
+"""The commit of a write by `kafka_log` is all or nothing, whoever dies, waits, or retries."""
 
 import errno
 import os
@@ -38,11 +38,11 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Stop(BaseException):
-    """The end of a process."""
+    """The death of a process."""
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """A folder with a log, and a write that is ready to be committed: it goes on in one, and begins another."""
+    """Return a folder with a log, and a write ready to commit that continues one partition and creates another."""
     job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]
@@ -54,7 +54,7 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    """As the source sees them."""
+    """Return the offsets as the source sees them."""
     found: dict[str, list[int]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -71,7 +71,7 @@ def test_what_is_staged_is_not_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
-    """Killed before each step of a commit; the next reader finds all of the job, or nothing."""
+    """Killed before each step of a commit; the next reader finds the whole job or nothing."""
     seen = []
     for steps in range(40):
         root, writer, staged = written(tmp_path / str(steps))
@@ -110,7 +110,7 @@ def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # what was committed stays so
+    writer.abort(staged)  # committed data stays
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
@@ -135,7 +135,7 @@ def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
 
 
 def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Both begin behind the same offset; the second to commit is refused, and has changed nothing."""
+    """Both begin at the same offset; the second to commit is rejected and changes nothing."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -155,7 +155,7 @@ def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
 
 
 def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
-    """Another process that plans while a commit is under way sees none of it, and then all."""
+    """A process that plans during a commit sees nothing of the commit first, and everything later."""
     root, writer, staged = written(tmp_path)
     program = (
         "import sys; from tagwire_spark.log_read import query, splits;"
@@ -173,7 +173,7 @@ def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["raise", "kill"])
 def test_tasks_that_are_tried_again(spark: "SparkSession", tmp_path: Path, how: str) -> None:
-    """A task that fails, and a worker that is killed, when they have written half of their rows: Spark tries again."""
+    """Spark retries a task that fails, and one whose worker is killed, after half of their rows are written."""
 
     class DyingWriter(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
@@ -214,11 +214,11 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
     assert files(tmp_path) == before and not list(tmp_path.glob(".*"))
 
 
-# ---------------------------------------------------------------- where no lock holds
+# ---------------------------------------------------------------- without locks
 
 
 class NoLocks:
-    """As on a file system that has none."""
+    """A file system without locks."""
 
     LOCK_SH = LOCK_EX = 0
 
@@ -243,7 +243,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_commit_between_the_check_of_another_and_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """The first one's driver has done all of it by then, or has died over it. Rows without offsets come behind it."""
+    """By then, the first driver has finished its commit or died. Rows without offsets follow the commit."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     row = (
@@ -278,7 +278,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(
 
 @pytest.mark.usefixtures("no_locks")
 def test_many_writers_at_once_without_locks(tmp_path: Path) -> None:
-    """Of those that go on behind the same offset one is committed, and all of it is there."""
+    """Of the writers that continue at one offset, one commits, and all of its rows are there."""
     for number in range(10):
         root = tmp_path / str(number)
         job(root, table(("t", 0, 0, None, b"v")))
@@ -319,7 +319,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing would keep two commits apart, so it is said before anything is written."""
+    """Nothing would separate two commits, so the error comes before anything is written."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -330,7 +330,7 @@ def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(tmp_path.iterdir())
 
 
-# ---------------------------------------------------------------- commits that can't be done
+# ---------------------------------------------------------------- failing commits
 
 
 def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
@@ -367,7 +367,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_a_commit_that_fails_at_any_step_is_moved_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """A disk that has a fault at each step behind the manifest: all is as it was before, or all is there."""
+    """A disk fails at each step after the manifest: either nothing has changed, or everything is written."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -404,7 +404,7 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
 def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that fails for good behind the manifest: whoever writes the rows again would have them twice."""
+    """A disk fails permanently after the manifest: writing the rows again would duplicate them."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -426,7 +426,7 @@ def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
 
 @pytest.mark.parametrize("name", ["write_text", "hardlink_to"])
 def test_a_full_disk_before_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """It is named, be it met by the checkpoint of epochs, which is the first file, or by the link."""
+    """The error names the full disk, whether the epoch checkpoint, the first file written, or the link meets it."""
     schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     staged = [writer.write(iter(table(("t", 1, b"v", 4), schema=schema)))]
@@ -464,7 +464,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
 
 
 def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but a folder of no use, which the next write removes."""
+    """Only a useless folder, which the next write removes."""
     root, writer, staged = written(tmp_path)
 
     def die(path: Path, **named: Any) -> None:
@@ -484,7 +484,7 @@ def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkey
 def test_another_write_that_goes_while_leftovers_are_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The write is committed by then, so it must not fail."""
+    """The write is already committed, so it must not fail."""
     root, writer, staged = written(tmp_path)
     other = LogWriter(log_target({"path": str(root)}), overwrite=False)
     going = [other.write(iter(table(("u", 1, 0, None, b"v"))))]
@@ -502,7 +502,7 @@ def test_another_write_that_goes_while_leftovers_are_looked_for(
 
 
 def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file server has made the link, and is asked again: it says that there is one."""
+    """A file server has created the link but is asked again, and reports that the link exists."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

@@ -1,4 +1,4 @@
-"""Two processes carry out one local commit: no lock makes one of them wait, and none waits of its own accord."""
+"""Two processes carry out one local commit without locks, and neither waits for the other."""
 
 import errno
 import random
@@ -34,7 +34,7 @@ def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
-    """A write that is ready to be committed: it goes on in one partition, and begins another."""
+    """Return a write ready to commit that continues one partition and creates another."""
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
@@ -45,7 +45,7 @@ def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
 
 
 def rows(root: Path) -> dict[str, list[bytes]]:
-    """The values by partition, as the source reads them."""
+    """Return the values by partition, as the source reads them."""
     found: dict[str, list[bytes]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -62,7 +62,7 @@ def carried_out_by_another(root: Path) -> None:
 
 
 def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callable[[], object]) -> None:
-    """Call something before the first call of a function."""
+    """Call `before` once, before the first call of a function."""
     real, waiting = getattr(owner, name), [before]
 
     def called(*arguments: Any) -> Any:
@@ -76,7 +76,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For a moment the numbered manifest is of another job; the slower process must not undo, or finish, by it."""
+    """For a moment the numbered manifest belongs to another job; the slower process must not undo or finish by it."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
     draft = late.job.folder / "manifest-late.json"
@@ -85,7 +85,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     ended = threading.Event()
 
     def finish_and_link() -> None:
-        """What the writer itself, and the slow one, do while the other process has read the manifest."""
+        """Do what the writer and the late writer do while the other process has read the manifest."""
         LocalFolder(str(tmp_path)).carry_out(2, is_own=False)
         name.hardlink_to(draft)
         ended.set()
@@ -97,7 +97,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     once(monkeypatch, local_commit, "_move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
-    carried_out_by_another(tmp_path)  # it is no commit, for nobody
+    carried_out_by_another(tmp_path)  # the manifest is ignored, as no commit
     name.unlink()
     late.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
@@ -106,7 +106,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
 def test_a_commit_that_another_process_has_finished_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the link and the look at `_SUCCESS`, which says that the number is done."""
+    """Between creating the link and reading `_SUCCESS`, which marks the number as done."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
@@ -151,7 +151,7 @@ def test_a_commit_that_another_process_has_undone_fails(
 
 
 def test_a_process_dies_while_it_undoes_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next one that reads the folder goes on with that, and says nothing: no writer was told anything else."""
+    """The next process to read the folder continues silently; no writer has been told of a commit."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 
@@ -196,7 +196,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 def test_three_writers_on_a_disk_that_fails_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """A write is there, all of it, if and only if its writer was not told otherwise."""
+    """A write is complete if and only if its writer did not report a failure."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

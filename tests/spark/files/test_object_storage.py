@@ -1,4 +1,4 @@
-"""Logs in object storage: how many requests a read makes, of what, and what it refuses. Without Spark."""
+"""Logs in object storage: the number and kinds of requests of a read, and rejected input. Without Spark."""
 
 import json
 import pickle
@@ -28,7 +28,7 @@ BATCHES = 300
 
 
 def log(base: int = 0, count: int = BATCHES) -> dict[str, bytes]:
-    """A segment with its indexes: an entry for each batch but the first, as brokers write them."""
+    """Return a segment with its indexes, which as in brokers have an entry for each batch but the first."""
     name = f"orders-0/{base:020}"
     return {
         f"{name}.log": b"".join(batch(base + 5 * n, 5, 4000) for n in range(count)),
@@ -51,7 +51,7 @@ def store() -> Iterator[Any]:
 
 
 def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
-    """The splits, and what planning asked for."""
+    """Return the splits, and the requests made to plan them."""
     CountedFileSystem.requests.clear()
     splits = plan(log_query({"path": path, **options}))
     return splits, [*CountedFileSystem.requests]
@@ -69,7 +69,7 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip
 def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str], asked: list[str]) -> None:
-    """And what an option needs; no `.timeindex`, no facts of a single file."""
+    """Plus what an option needs; no `.timeindex`, no metadata of single files."""
     splits, requests = planned(f"counted://{path}", **options)
     assert splits and requests == asked
 
@@ -80,7 +80,7 @@ def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
 
 
 def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what is planned is what one after the other gives."""
+    """The plan equals the one made by reading them one after another."""
     for base in range(10, 210, 5):
         store.pipe(f"/k/t-0/{base:020}.log", batch(base))
         store.pipe(f"/k/t-0/{base:020}.timeindex", pack(">qi", 1_700_000_000_004, 4))
@@ -94,7 +94,7 @@ def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.Monk
 
 
 def test_a_large_index_is_read_by_ranges(store: Any) -> None:
-    """Some pieces of it, on the driver for the first wanted offset, and by each task for its own beginning."""
+    """The driver reads a few pieces for the first requested offset, and each task for its own start."""
     entries = 60_000
     store.pipe(f"/k/orders-0/{0:020}.index", b"".join(pack(">ii", n, n * SIZE // 250) for n in range(1, entries)))
     _, requests = planned("counted://k/orders-0", startingOffsets='{"orders": {"0": 700}}', maxSplitBytes="1m")
@@ -112,7 +112,7 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
     size, mib = BATCHES * SIZE, 1 << 20
     of_one = [f"0-{mib}", f"{mib}-{3 * mib}", f"{3 * mib}-{size}"]
     assert sorted(each.split()[-1] for each in gets) == sorted(2 * of_one)
-    assert len(store.requests) - len(gets) == 2  # this file system can't compare an ETag itself
+    assert len(store.requests) - len(gets) == 2  # this file system can't compare ETags itself
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
@@ -127,7 +127,7 @@ def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None
 
 
 def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
-    """One piece of the index, and its own bytes."""
+    """One piece of the index, and the split's own bytes."""
     query = log_query({"path": "counted://k/orders-0", "maxSplitBytes": "1m"})
     split = plan(query)[2]
     store.requests.clear()
@@ -160,7 +160,7 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
 
 
 def test_a_stream_of_a_prefix(store: Any) -> None:
-    """Every record once; where nothing has changed, a trigger is one listing."""
+    """Every record once; without changes, a trigger is one listing."""
     reader = stream("counted://k", maxFilesPerTrigger=1)
     position: dict[str, Any] = {}
     found: list[tuple[int, int]] = []
@@ -170,7 +170,7 @@ def test_a_stream_of_a_prefix(store: Any) -> None:
     store.requests.clear()
     assert reader.latestOffset(position, reader.getDefaultReadLimit()) == position
     assert store.requests == ["list /k"]
-    store.pipe(f"/k/orders-1/{0:020}.log", batch(0) + batch(5) + batch(10)[:-1])  # the last one is not whole
+    store.pipe(f"/k/orders-1/{0:020}.log", batch(0) + batch(5) + batch(10)[:-1])  # the last batch is incomplete
     [(end, part)] = triggers(reader, position)
     assert [row["offset"] for row in part] == [*range(5, 10)] and end == {"orders": {"0": 10 * BATCHES, "1": 10}}
     store.rm(f"/k/orders-1/{0:020}.log")
@@ -182,7 +182,7 @@ def test_a_stream_of_a_prefix(store: Any) -> None:
     ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
 )
 def test_a_log_that_lacks_a_segment(store: Any, name: str, data: bytes) -> None:
-    """It is a loss, unless what lies beside the partition says that it was compacted or written so."""
+    """This is data loss, unless files next to the partition show that it was compacted or written that way."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
@@ -204,12 +204,12 @@ def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
     assert [each["offset"] for part in sent.read(task) for each in part.to_pylist()] == [*range(5)]
 
 
-# ---------------------------------------------------------------- what is not written there
+# ---------------------------------------------------------------- unsupported outputs
 
 
 @pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
 def test_no_job_writes_to_a_path_that_holds_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any) -> None:
-    """Refused at once, and no folder `s3:` is left here instead."""
+    """Rejected immediately, without leaving a local folder `s3:`."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a Path can't hold a URL"):
         job(None, tmp_path, Path("s3://bucket/out"))
@@ -250,7 +250,7 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
     for base in (0, 5):
         system.pipe(f"logs/n/orders-0/{base:020}.log", batch(base))
     splits = plan(query)
-    system.pipe(f"logs/n/orders-0/{5:020}.log", batch(5) + batch(10))  # the last one may grow
+    system.pipe(f"logs/n/orders-0/{5:020}.log", batch(5) + batch(10))  # the last batch may grow
     assert sum(each.num_rows for each in rows_of_task(splits, query, full_schema(query))) == 10
     system.pipe(f"logs/n/orders-0/{0:020}.log", batch(0, 5, 41))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*s3://logs/n/orders-0"):
@@ -258,7 +258,7 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
 
 
 def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listings and ranges alike; if every body is cut, the file is unreadable, and not missing."""
+    """For listings and ranges; if every body is cut, the file is unreadable, not missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]
     with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):

@@ -1,4 +1,4 @@
-"""Commits of `kafka_log` to S3: all of it is there or nothing, whoever dies, waits, or tries again. Without Spark."""
+"""Commits of `kafka_log` to S3 are all or nothing, whoever dies, waits, or retries. Without Spark."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ WITH_EPOCHS = columns("topic string, offset long, value binary, partitionLeaderE
 
 
 class Bucket:
-    """A prefix in storage, with what tests ask of it."""
+    """A storage prefix, with helpers for tests."""
 
     def __init__(self, system: Any, url: str, options: dict[str, Any]) -> None:
         self.system = system
@@ -45,7 +45,7 @@ class Bucket:
         self.count = 0
 
     def new(self) -> str:
-        """The URL of an empty prefix."""
+        """Return the URL of an empty prefix."""
         self.count += 1
         return f"{self.url}/{self.count}/k"
 
@@ -60,7 +60,7 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        """As the source sees them: the values of each partition, in order of their offsets."""
+        """Return the values of each partition in offset order, as the source sees them."""
         found: dict[str, list[tuple[int, bytes]]] = {}
         for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
@@ -79,7 +79,7 @@ class Bucket:
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """In memory."""
+    """Yield a bucket in memory."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     yield Bucket(conditional(), "kept:/", {"key": "testing-id", "secret": "very-hidden"})
     conditional()
@@ -95,7 +95,7 @@ def server() -> Iterator[tuple[Any, dict[str, Any]]]:
 
 @pytest.fixture
 def s3(server: Any, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    """On a server."""
+    """Return a bucket on an S3 server."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     system, options = server
     return Bucket(system, f"s3://logs/{time.monotonic_ns()}", options)
@@ -115,7 +115,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """Fail those requests of the block for which `fails` says so, by number and text. Yields all."""
+    """Fail the requests for which `fails(number, text)` is true; yield the list of all requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -126,7 +126,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """A process that dies: none of its later requests come."""
+    """Return a `fails` for a process that dies: all requests from `first` on fail."""
     return lambda number, _: number >= first
 
 
@@ -138,7 +138,7 @@ def only_request(one: int) -> Callable[[int, str], bool]:
 
 
 def test_what_is_written_is_read(bucket: Bucket) -> None:
-    """Append with and without offsets, several tasks, overwrite, and only what belongs there is left."""
+    """Append with and without offsets, several tasks, overwrite; no other objects are left."""
     url = bucket.new()
     bucket.write(url, rows("t", 0, b"a", b"b"), rows("u", 0, b"c"))
     bucket.write(url + "/", values(b"d"), values(b"e", b"f"))
@@ -193,7 +193,7 @@ def test_no_secret_is_written(bucket: Bucket) -> None:
     assert "very-hidden" not in repr(bucket.writer(url).__dict__)
 
 
-# ---------------------------------------------------------------- who dies
+# ---------------------------------------------------------------- deaths
 
 
 BEFORE = {"t-0": [b"a", b"b"], "u-0": [b"c"]}
@@ -202,7 +202,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """A folder with logs, and a write that is ready to be committed; one that overwrites has names that are there."""
+    """Return logs and a write ready to commit; an overwriting one reuses existing names."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
@@ -221,7 +221,7 @@ def every_step(last: int = 150) -> Iterator[int]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) -> None:
-    """The next reader or writer (at every other request) finds all of the commit, or nothing."""
+    """The next reader or writer (alternately) finds the whole commit or nothing."""
     after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -253,7 +253,7 @@ def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) 
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
-    """Any one: the driver undoes the commit, or says that it is there and not finished, or nobody notices."""
+    """The driver undoes the commit, reports it as unfinished, or succeeds."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -283,7 +283,7 @@ def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
-    """Decided, but objects of old logs are still there: a reader sees none of them."""
+    """The commit is decided, but objects of old logs remain: a reader sees none of them."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
@@ -296,7 +296,7 @@ def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
 
 
 def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
-    """Before the commit, and behind it, when it can only be undone."""
+    """Before the commit, and after it, when it can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -318,11 +318,11 @@ def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
     assert bucket.read(url) == {**BEFORE, "w-0": [b"f"]} and bucket.done(url)["number"] == 3
 
 
-# ---------------------------------------------------------------- who comes at the same time
+# ---------------------------------------------------------------- concurrency
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls at the same time; the conditions of the errors."""
+    """Run calls at the same time; return the conditions of their errors."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:
@@ -343,7 +343,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 @pytest.mark.parametrize("has_offsets", [False, True])
 @pytest.mark.parametrize("patience", [0.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float) -> None:
-    """Rows without offsets all come; of those with the same offsets, one write is committed and the others refused."""
+    """All rows without offsets are written; of writes with equal offsets, one is committed, others are rejected."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
         url = bucket.new()
@@ -386,7 +386,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monke
 
 @pytest.mark.thorough
 def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
-    """At each request of the driver, another one comes and does all of it."""
+    """At each request of the driver, another process carries out the whole commit."""
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=step % 2 == 0)
         hits: list[int] = []
@@ -408,7 +408,7 @@ def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
 
 
 def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that comes between two requests sees all or nothing, of the folder and of one partition."""
+    """A reader between any two requests sees all or nothing, of the folder and of one partition."""
     for overwrite in (False, True):
         url, writer, staged = begun(bucket, overwrite=overwrite)
         seen: list[dict[str, list[bytes]]] = []
@@ -432,7 +432,7 @@ def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest
 
 
 def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first half is from before, its second half from after it: it is listed again."""
+    """The first half is from before the commit, and the second from after it, so the listing is repeated."""
     url, writer, staged = begun(bucket)
     find, waiting = ConditionalFileSystem.find, [writer]
 
@@ -453,7 +453,7 @@ def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.
 
 
 def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
-    """They are seen by nobody, and the commit removes what they have left; a late one takes back its own."""
+    """Their rows are invisible, and the commit removes their objects; a late attempt removes its own."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
     late = bucket.writer(url)
@@ -465,7 +465,7 @@ def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
 
     with pytest.raises(PipelineError, match="came too late"):
         late.write(slow())
-    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # what `late` has begun itself
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # left by `late`
     with pytest.raises(PipelineError, match="came too late"):
         writer.write(iter(rows("t", 3, b"x")))
 
@@ -496,7 +496,7 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
-    """A micro-batch as Spark runs it: each task, and then the commit by a writer of its own."""
+    """Run a micro-batch as Spark does: each task, then the commit by a new writer."""
     monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
     target = log_target({"path": url, **bucket.options}, is_stream=True)
     staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
@@ -525,7 +525,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while tasks write; the batch is run again, once more in vain, and the next one follows."""
+    """Including while tasks write; the batch is repeated, repeated again without effect, and the next one follows."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))
@@ -543,7 +543,7 @@ def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypat
             break
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected input
 
 
 def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -564,7 +564,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_who_may_not_write(bucket: Bucket) -> None:
-    """A write is refused at once; a read of an unfinished commit says that somebody else must finish it."""
+    """A write is rejected at once; reading an unfinished commit reports that another user must finish it."""
 
     def denied(_: int, asked: str) -> bool:
         if asked.startswith(("put", "copy", "delete")):
@@ -591,7 +591,7 @@ def test_who_may_not_write(bucket: Bucket) -> None:
 
 @pytest.mark.thorough
 def test_s3_keeps_the_conditions(s3: Bucket) -> None:
-    """Writes that append at once without offsets, an overwrite, and a batch that is written twice."""
+    """Concurrent appends without offsets, an overwrite, and a batch that is written twice."""
     url = s3.new()
     s3.write(url, values(b"a"))
     first, second = s3.writer(url), s3.writer(url)

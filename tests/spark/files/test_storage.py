@@ -1,4 +1,4 @@
-"""Paths, patterns and file systems: what they lead to, what it is called, and what is refused. Without Spark."""
+"""Paths, patterns and file systems: what they match, its names, and rejected input. Without Spark."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Two partitions, one with a log start offset; one on its way in, and one on its way out; a file of the broker."""
+    """Create two partitions, one with a log start offset; a future and a deleted partition; and a broker's file."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))
@@ -58,7 +58,7 @@ def kafka(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
 def test_a_stream_reads_what_a_read_does(kafka: Path, path: str) -> None:
-    """Also a partition on its way out, where somebody names it: where it ends is that of what is read."""
+    """Including a deleted partition that is named explicitly, whose end offset is then reported."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
     assert end["orders"]["1"] == (9 if "delete" in path else 2)
@@ -88,7 +88,7 @@ ONE = [("orders", 1, offset) for offset in range(2)]
     ],
 )
 def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, found: Any) -> None:
-    """Wherever it lies; of what a pattern matches, only what is part of a log."""
+    """Wherever it is; of a pattern's matches, only parts of logs."""
     where = f"{scheme}{kafka}/{path}".rstrip("/")
     assert rows(where) == found
     assert rows(where, subscribe="orders") == found
@@ -105,7 +105,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -> None:
-    """What it was cleaned from is known by the offset that it ends with, so by its bytes."""
+    """The source segments of a cleaned one are known by its end offset, which needs its bytes."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
@@ -114,7 +114,7 @@ def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -
 
 @pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
 def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
-    """An entry that is some bytes behind a batch's beginning: of a remote file, what is there looks like its end."""
+    """An entry points a few bytes past the start of a batch; in a remote file, the rest looks like its end."""
     batches = [batch(base, 3) for base in range(0, 18, 3)]
     path = segment(tmp_path / "o-0", 0, *batches)
     at = len(batches[0] + batches[1]) + behind
@@ -151,7 +151,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system with a host, which its names of files lack, as HDFS and FTP have them."""
+    """A file system with a host that is missing from its file names, as in HDFS and FTP."""
 
     protocol = "hosted"
 
@@ -180,7 +180,7 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
         rows(f"hosted://other{kafka}")
 
 
-# ---------------------------------------------------------------- what changes, and what can't be read
+# ---------------------------------------------------------------- changing and unreadable files
 
 
 def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,14 +195,14 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_a_segment_alone_has_nothing_looked_through(tmp_path: Path) -> None:
-    """Beside it may be anything: nobody can have written it there but to its folder, or the one above."""
+    """Other files next to it don't matter: writes go only to its folder or the parent folder."""
     path = segment(tmp_path, 0, batch(0, 3))
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
     assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
 
 
 def test_the_folder_above(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`..` is no name."""
+    """`..` is resolved to a name."""
     below = kafka / "orders-1" / "below"
     below.mkdir()
     monkeypatch.chdir(below)
@@ -220,7 +220,7 @@ def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
 @pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])
 @pytest.mark.parametrize("second", ["", "orders-0"])
 def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str) -> None:
-    """Counted once, or refused; never written over each other."""
+    """Rejected before anything is written."""
     paths, output = [kafka, kafka / second], tmp_path / "out"
     arguments = (paths, "v3") if job is whatif_logs else (paths, output)
     if job is export_logs and second:
@@ -238,7 +238,7 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     assert rows(kafka) == ONE
 
 
-# ---------------------------------------------------------------- where no segment is
+# ---------------------------------------------------------------- paths without segments
 
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
@@ -249,7 +249,7 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
 ])  # fmt: skip
 def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
-    """An error that says what is there, and no empty result."""
+    """An error that lists what is there, not an empty result."""
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -269,7 +269,7 @@ def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("url", ["simplecache::memory://k", "zip://t-0::filecache::s3://id:very-hidden@k/logs.zip"])
 def test_a_chain_that_keeps_copies(url: str) -> None:
-    """A worker may have read an earlier file, and would read it again."""
+    """A worker may have read an earlier version of the file, and would read it again."""
     protocol = "filecache" if "zip" in url else "simplecache"
     for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
         with pytest.raises(PipelineError, match=rf"^\[INVALID_TAGWIRE_OPTION\] .*: {protocol} keeps copies") as error:
@@ -278,7 +278,7 @@ def test_a_chain_that_keeps_copies(url: str) -> None:
 
 
 def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
-    """What was written without rows, and what options leave out; a stream waits for what comes."""
+    """Logs written without rows, or excluded by options; a stream waits for data."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())

@@ -1,4 +1,4 @@
-"""Commands as a user runs them: processes that start a Spark of their own, or are what spark-submit runs."""
+"""Commands run as a user would: processes that start their own Spark, or that spark-submit runs."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:
-    """Exit status, output and errors of a process."""
+    """Return exit status, output and errors of a process."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -31,7 +31,7 @@ def _run(*arguments: object) -> tuple[int, str, str]:
 
 
 def test_a_damaged_log_is_one_line_behind_what_spark_says(tmp_path: Path) -> None:
-    """Spark's progress bar stays away where nobody sees it move; nothing is written, and nothing is left."""
+    """Spark's progress bar is off without a terminal; nothing is written, and nothing is left."""
     (segment,) = copytree(SAMPLE / "orders-1", tmp_path / "logs" / "orders-1").glob("*.log")
     data = bytearray(segment.read_bytes())
     data[200] ^= 1
@@ -53,4 +53,4 @@ def test_spark_submit(tmp_path: Path) -> None:
     assert status == 0, err
     assert json.loads(out)["total"]["records"] == 60 and "orders" in page.read_text(encoding="utf-8")
     status, out, err = _run(submit, "--master", "local[2]", spark_submit.__file__, "whatif", SAMPLE, "--to", "v77")
-    assert status == 2 and "there is no record format 'v77'" in out + err  # spark-submit has one stream for both
+    assert status == 2 and "there is no record format 'v77'" in out + err  # spark-submit merges both streams

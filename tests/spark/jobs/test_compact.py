@@ -1,4 +1,4 @@
-"""Compaction on Spark, segment by segment: what the library writes on one machine, byte for byte."""
+"""Compaction on Spark, segment by segment: equal, byte for byte, to the library's output on one machine."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """As if every partition were large; which units of work there were."""
+    """Treat every partition as large; return the list of units of work."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 
@@ -43,7 +43,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Files, and when segments and their indexes were last written to."""
+    """Return the files, and the modification times of segments and indexes."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -81,7 +81,7 @@ def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: 
     ids=lambda rules: "-".join(rules),
 )
 def test_logs_from_seeds(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
-    """Transactions that go on from segment to segment, tombstones, old formats, producers: see random_logs."""
+    """Transactions across segments, tombstones, old formats, producers; see random_logs.py."""
     logs = tmp_path / "logs"
     for seed in range(24):
         RandomLog(seed, [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]).write(logs / f"alpha-{seed}", most=9)
@@ -103,7 +103,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     compact_logs(spark, logs, tmp_path / "many", **rules)
     expected, got = contents(tmp_path / "one"), contents(tmp_path / "many")
     assert expected.items() <= got.items()
-    assert {name.count("/") for name in got.keys() - expected.keys()} == {1}  # what stands beside partitions
+    assert {name.count("/") for name in got.keys() - expected.keys()} == {1}  # files next to partitions
     assert apart.count("rewrite") > 20 and "partition" not in apart
 
 
@@ -125,7 +125,7 @@ def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_pat
 
 
 def test_many_segments_of_an_open_log(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
-    """What is not compacted is carried: an active segment, and one that is cut off as a broker was stopped."""
+    """The active segment and a truncated one are copied without compaction."""
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % (n % 3))] for n in range(8)))
     with (log / segment_file(7, "log")).open("ab") as active:
         active.write(one(8, b"1").encode()[:-5])

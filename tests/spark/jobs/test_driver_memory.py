@@ -1,4 +1,4 @@
-"""What the driver of a job holds for each segment."""
+"""The driver's memory for each segment of a job."""
 
 import json
 import tracemalloc
@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Workers are elsewhere: one segment is converted, and the others have its answer and an empty folder."""
+    """Act as remote workers: one segment is converted, and the others return its answer and an empty folder."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
@@ -42,7 +42,7 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
 def test_the_driver_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", answers)
     peaks = []
-    for turn, count in enumerate((1010, 10, 1010)):  # the first imports, and makes tables of names grow
+    for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills tables of names
         source = segments(tmp_path / f"from-{turn}" / "t-0", count).parent
         tracemalloc.start()
         reports = convert_logs(cast("Any", None), source, tmp_path / f"to-{turn}")

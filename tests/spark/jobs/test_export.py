@@ -1,4 +1,4 @@
-"""Export to Parquet and back: every byte of every file, and a table that any reader of Parquet reads."""
+"""Export to Parquet and back: every byte of every file, and a table that any Parquet reader can read."""
 
 import json
 import shutil
@@ -44,14 +44,14 @@ FIRST = f"{0:020}.log"
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Every file and folder below."""
+    """Return every file and folder below `folder`."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
     }
 
 
 def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> list[Any]:
-    """The reports of an export, whose import is at `back`."""
+    """Export and import to `back`; return the reports of the export."""
     reports = export_logs(spark, source, folder / "parquet", **options)
     import_logs(spark, folder / "parquet", folder / "back")
     assert {path.name for path in folder.iterdir()} >= {"parquet", "back"} and not list(folder.glob(".*"))
@@ -59,7 +59,7 @@ def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> lis
 
 
 def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
-    """As the source has them; files by their names below the path."""
+    """Return the source's rows, with file names relative to the path."""
     query = log_query({"path": str(path), **options})
     found = []
     for split in plan(query):
@@ -70,7 +70,7 @@ def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
-    """As pyarrow has them."""
+    """Return pyarrow's rows."""
     folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
     return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
 
@@ -98,7 +98,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # without a word about partitions
+    table = pq.read_table(tmp_path / "parquet")  # without partitioning options
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
@@ -140,7 +140,7 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_what_records_can_not_say(in_process: Any, tmp_path: Path) -> None:
-    """Markers, emptied batches, horizons, append times, times beyond a column, attributes, and preallocated zeros."""
+    """Markers, emptied batches, horizons, append times, times outside of a column's range, attributes, zeros."""
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),
@@ -179,7 +179,7 @@ def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, m
 
 @pytest.mark.parametrize("columns", [["offset"], ["file"], ["value", "key", "topic"], ["position", "offset"]], ids=str)
 def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
-    """The fewer columns, the more is beside them; what comes back is the same."""
+    """The fewer columns there are, the more is stored next to them; the import is equal."""
     reports = there_and_back(in_process, SAMPLE, tmp_path, columns=columns)
     assert tree(tmp_path / "back") == tree(SAMPLE)
     assert all(report.kept == report.batches for report in reports)
@@ -188,7 +188,7 @@ def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[
 
 
 def test_folders_and_files_of_all_kinds(in_process: Any, tmp_path: Path) -> None:
-    """What is no part of a log has no rows, and is there again."""
+    """Files outside of logs have no rows, but are imported."""
     logs = tmp_path / "logs"
     shutil.copytree(SAMPLE, logs)
     (logs / "t-0").mkdir()
@@ -242,7 +242,7 @@ def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
 def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool) -> None:
-    """Refused, or carried and told; rows are those of the source, and the bytes are the same."""
+    """Rejected, or exported and reported; rows are equal to the source's, and bytes to the original."""
     if begun:
         monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
         monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
@@ -271,11 +271,11 @@ def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
-    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # none writes later on
+    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # nothing is written later
 
 
 def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:
-    """The checksum is right, but the third record has no end."""
+    """The checksum is valid, but the third record has no end."""
     data = bytearray(build(RECORDS[:3], "v2").encode())
     at = data.rindex(b"k2") - 5
     data[at] = 0x7E
@@ -298,11 +298,11 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
         export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, format_set("auto")])
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected input
 
 
 def test_what_export_refuses_at_once(tmp_path: Path) -> None:
-    spark: Any = None  # none is asked
+    spark: Any = None  # Spark is not used
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
@@ -327,7 +327,7 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def exported(in_process: Any, tmp_path: Path) -> Path:
-    """An export of the sample with plain batches alone."""
+    """Return an export of the sample with plain batches only."""
     segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
     export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")
@@ -335,7 +335,7 @@ def exported(in_process: Any, tmp_path: Path) -> Path:
 
 
 def change_rows(change: Callable[[Any], Any], pattern: str) -> Callable[[Path], None]:
-    """Write a Parquet file of an export again."""
+    """Return a function that rewrites a Parquet file of an export."""
 
     def rewrite(folder: Path) -> None:
         [file] = folder.rglob(pattern)

@@ -1,4 +1,4 @@
-"""What a job says if a worker's disk is full: closing a file then fails with an error that names no file."""
+"""A job's error when a worker's disk is full: closing a file then fails with an error without a file name."""
 
 import errno
 import os

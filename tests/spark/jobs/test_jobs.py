@@ -1,4 +1,4 @@
-"""Jobs: what they write and count is what the library does on one machine, however often tasks are tried."""
+"""Jobs write and count what the library does on one machine, however often tasks are retried."""
 
 import json
 import shutil
@@ -69,7 +69,7 @@ def test_converted_as_on_one_machine(
 
 
 def transactional(folder: Path) -> Path:
-    """Three segments: producer 7 begins in the first and aborts in the third, 8 begins and aborts in the second."""
+    """Write three segments: producer 7 begins in the first and aborts in the third; 8 aborts in the second."""
     folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
@@ -90,7 +90,7 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """`run_units` without Spark."""
+    """Run units here, as a substitute for `run_units`."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 
@@ -128,7 +128,7 @@ def test_transactions_that_stretch_over_segments(
 def test_several_disks_of_a_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
 ) -> None:
-    """The checkpoints of all, and who the broker is by the first path; on one machine as well."""
+    """All checkpoints are read, and the first path identifies the broker; the same holds on one machine."""
     monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
     disks = [tmp_path / name for name in ("b", "a", "c")]
     for number, disk in enumerate(disks):
@@ -158,7 +158,7 @@ def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None
     assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(LogPathError, match="all workers must mount"):
-        _convert(unit, str(made.attempts), NOTHING)  # one that is still running, behind the job's end
+        _convert(unit, str(made.attempts), NOTHING)  # an attempt that outlives the job
 
 
 def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
-    spark: Any = None  # none is asked
+    spark: Any = None  # Spark is not used
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
@@ -271,7 +271,7 @@ def test_releases_that_the_archive_does_not_reach(release: str) -> None:
 
 @pytest.fixture
 def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`tagwire spark` with the session of the tests, which outlives it."""
+    """Return a function that runs `tagwire spark` with the tests' session, which stays open."""
 
     @contextmanager
     def shared(*_: object) -> Generator[Any]:
@@ -323,7 +323,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
     code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])  # the active segment alone
+    assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])  # only the active segment
 
 
 def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""Workers that are killed in the middle of a task, attempts that run twice, and a driver that is killed at any step.
+"""Workers killed in the middle of a task, attempts that run twice, and a driver killed at any step.
 
-Killed means SIGKILL: nothing is tidied up behind it. What comes out is what
-comes out undisturbed, or nothing.
+Killed means SIGKILL, without any cleanup. The result is complete, or nothing.
 """
 
 import contextlib
@@ -63,7 +62,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Half of a task's rows are with Spark when its worker dies: no row is lost, and none comes twice."""
+    """Spark has half of a task's rows when the worker dies: no row is lost, and none comes twice."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
@@ -90,7 +89,7 @@ def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path:
 
 
 def dying(marker: Path, times: int) -> Callable[..., list[Any]]:
-    """`run_units`, whose workers are killed so many times, each when a unit has written all that it writes."""
+    """Return a `run_units` whose workers are killed `times` times, each after its unit has written its output."""
 
     def run(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         def killed(unit: Any) -> Any:
@@ -116,7 +115,7 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
-    """What a job reads: the sample, or an export of it."""
+    """Return a job's input: the sample, or an export of it."""
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]
@@ -159,7 +158,7 @@ def test_what_is_counted_is_counted_once(
 
 
 def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
-    """As with speculative tasks: both write all of it, and Spark takes what one says."""
+    """As with speculative tasks: both write everything, and Spark uses one result."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
@@ -300,7 +299,7 @@ for folder in at_each_step(sys.argv[2], lambda folder: None, act):
 
 @pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
 def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> None:
-    """Between what tasks wrote and the commit, and at each step of it: all of it is there, or nothing."""
+    """Between the tasks and the commit, and at each step of the commit: all or nothing is there."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     copytree(SAMPLE, tmp_path / "sample")
@@ -313,7 +312,7 @@ def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> No
 
 
 def test_a_micro_batch_that_is_killed_at_any_step(tmp_path: Path) -> None:
-    """In its tasks, its commit, and what is tidied up behind it; then Spark runs it again."""
+    """In its tasks, its commit, and the cleanup; then Spark repeats the micro-batch."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()
@@ -348,7 +347,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "kills"), [("sink", 2), ("foreachBatch", 1)])
 def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str, kills: int) -> None:
-    """Driver, JVM and workers at once, at any moment between micro-batches and in them: every row is there once."""
+    """Driver, JVM and workers together, at any moment: every row is there once."""
     source, root = tmp_path / "source", tmp_path / "logs"
     rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
     job(source, table(*rows), batchRecords=20)
@@ -373,7 +372,7 @@ def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
     assert killed and problems(root) == []
-    assert how != "sink" or not list(root.glob(".*"))  # who uses foreachBatch writes jobs of their own
+    assert how != "sink" or not list(root.glob(".*"))  # with foreachBatch, each batch is a separate job
 
 
 def _committed(root: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""`read_logs` has the rows of the source `kafka_log`, though workers list and cut the segments."""
+"""`read_logs` gives the rows of the source `kafka_log`, although workers list and split the segments."""
 
 import json
 import pickle
@@ -30,7 +30,7 @@ NO_SPARK = cast("SparkSession", None)
 
 
 def many(root: Path) -> Path:
-    """Four partitions of three segments, and what a read passes over."""
+    """Create four partitions of three segments, and files that a read ignores."""
     for folder in ("a-0", "a-1", "b-0", "deeper/c-7"):
         (root / folder).mkdir(parents=True)
         for base in (0, 10, 20):
@@ -74,7 +74,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     file = read_logs(spark, root / "a-1" / f"{10:020}.log", StructType().add("offset", LongType()))
     assert sorted(row.offset for row in file.collect()) == [*range(10, 20)]
     assert file.rdd.getNumPartitions() == int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)  # its own path was given
+    deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)  # named explicitly
     assert deleted.count() == 5
 
 
@@ -114,7 +114,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> None:
-    """Its partitions are listed by different tasks, so none may have it that another one has not."""
+    """Different tasks list its partitions, so all must see the same state of the write."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
     rows.write.format("kafka_log").mode("append").save(folder)
@@ -130,7 +130,7 @@ def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> N
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """What workers make of the units that go to them as JSON."""
+    """Return what workers make of the units that they receive as JSON."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

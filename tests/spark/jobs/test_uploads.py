@@ -1,4 +1,4 @@
-"""Outputs of jobs at URLs: they are what the job writes to a folder, and are there whole or not at all."""
+"""Outputs of jobs at URLs equal those in a folder, and are complete or absent."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def stored(store: Any, url: str = URL) -> dict[str, bytes]:
-    """The objects of a prefix, but for the manifest of the commit."""
+    """Return the objects of a prefix, without the commit's manifest."""
     root = store._strip_protocol(url)
     found = {name.removeprefix(f"{root}/"): store.store[name].data for name in store.find(root)}
     found.pop(commit.DONE, None)
@@ -98,7 +98,7 @@ def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, m
 
 @pytest.mark.parametrize("kind", ["put", "copy"])
 def test_a_request_that_fails(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
-    """Whichever it is, there is no part of the output, and the job can be run again."""
+    """After any failed request there is no partial output, and the job can be repeated."""
     asked: list[str] = []
 
     def fails(_: int, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Jobs that read URLs: what they make is what they make of the same folder here, and what they ask for is little."""
+"""Jobs that read URLs: equal output to jobs on local folders, with few requests."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ def put(system: Any, folder: Path, prefix: str) -> None:
 
 
 def told(report: Any, root: str) -> Any:
-    """A report in JSON, with places below what was given."""
+    """Return a report as JSON, with paths relative to `root`."""
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):
@@ -60,14 +60,14 @@ def told(report: Any, root: str) -> Any:
 
 
 def reports(found: Any, root: object) -> Any:
-    """Reports of jobs, as values that are the same wherever the logs are."""
+    """Return the reports of jobs without their absolute paths."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
     return told(json.loads(json.dumps(every, default=str)), str(root))
 
 
 def totals(found: Any) -> dict[str, Any]:
-    """The figures of whatif, but for the seconds."""
+    """Return the numbers of whatif, without seconds."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
 
 
@@ -79,11 +79,11 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """The logs of a broker, of which tests are quick."""
+    """Return the logs of a broker that are quick to test with."""
     return logs / "kafka28"
 
 
-# ---------------------------------------------------------------- in one process, with requests that are counted
+# ---------------------------------------------------------------- in one process, with counted requests
 
 
 @pytest.mark.usefixtures("here")
@@ -102,7 +102,7 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    """Each partition in one task, which reads it by ranges three times."""
+    """A task per partition, which reads it in ranges three times."""
     put(store, broker, "/k")
     expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
     got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
@@ -138,7 +138,7 @@ def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: di
 
 @pytest.mark.usefixtures("here")
 def test_what_the_driver_fetches(store: Any, tmp_path: Path) -> None:
-    """Of an export, nothing; of a conversion, the small files that go along."""
+    """Nothing for an export; the small copied files for a conversion."""
     RandomLog(3, ("v2",)).write(tmp_path / "logs" / "alpha-0", most=9)
     (tmp_path / "logs" / "meta.properties").write_text("broker.id=1\n")
     put(store, tmp_path / "logs", "/k")
@@ -177,7 +177,7 @@ def test_a_segment_is_read_ahead_and_not_copied(store: Any, tmp_path: Path, monk
     assert len(gets) == 3 and not folders and not [*tmp_path.iterdir()]
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected input
 
 
 JOBS: list[Callable[[Any, Path], Any]] = [
@@ -299,7 +299,7 @@ def test_the_command_passes_options_on_and_shows_none(
 def test_segments_that_are_compacted_apart(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The heads, the keys and the batches of each segment, by a file system that has the times of files."""
+    """The headers, the keys and the batches of each segment, on a file system with modification times."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     for seed in range(4):
         formats = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
@@ -325,7 +325,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
-    """The options reach the workers, and each range is of the object that was listed."""
+    """The options reach the workers, and each range is from the listed version of the object."""
     system, options, seen = s3
     source = tmp_path / "logs"
     for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):
@@ -360,7 +360,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     lambda url, out, **given: whatif_logs(NO_SPARK, url, "v3", **given),
 ])  # fmt: skip
 def test_what_s3_refuses(s3: Any, tmp_path: Path, job: Any) -> None:
-    """By URL, and without a secret."""
+    """The error has the URL, but no secret."""
     _, options, _ = s3
     nobody = {"endpoint_url": "http://127.0.0.1:9", "config_kwargs": {"retries": {"max_attempts": 0}}}
     for url, given, text in (

@@ -1,4 +1,4 @@
-"""Topics, partitions and offsets that options name and that are not there: refused, where nothing would be read."""
+"""Topics, partitions and offsets in options that don't exist are rejected if nothing would be read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_a_stream_waits_for_its_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_a_starting_offset_behind_the_end(logs: str, level: str) -> None:
     where: dict[str, Any] = {"assign": '{"orders": [0]}', "level": level}
-    is_checked = not logs.startswith("memory")  # a far segment without an index would have to be read
+    is_checked = not logs.startswith("memory")  # checking a remote segment without an index would read it
     for start in (5, 6, 99):
         options = {**where, "startingOffsets": f'{{"orders": {{"0": {start}}}}}'}
         if start > 5 and is_checked:

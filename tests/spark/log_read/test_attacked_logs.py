@@ -1,4 +1,4 @@
-"""Attacks on logs, through the source and the jobs: files that are cut, two runs on one output, odd folders."""
+"""Attacks on logs, through the source and the jobs: truncated files, two runs on one output, odd folders."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What a worker and the driver hold: little of a segment, and of its records nothing."""
+"""The memory of workers and driver: little of a segment, and none of its records."""
 
 import pickle
 import shutil
@@ -29,7 +29,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers have no path to the modules of tests
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers can't import test modules
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
@@ -41,7 +41,7 @@ MOST = 400
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:
-    """A segment without indexes, with values of this size; how many records it has."""
+    """Write a segment without indexes with values of this size; return the number of records."""
     (root / "t-0").mkdir(parents=True)
     count = max(1, 16384 // size)
     data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()
@@ -55,7 +55,7 @@ def big_segment(root: Path, mebibytes: int, size: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 300_000])
 def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
-    """One task reads a segment that is larger than what it may take; small values, and large ones."""
+    """One task reads a segment larger than its memory limit, with small and with large values."""
 
     class Measured(LogReader):
         def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -138,7 +138,7 @@ print(done["batches"][0], peak_kib() // 1024)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 4096, 300_000])
 def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
-    """Each way in a process of its own, as a worker does it."""
+    """Each job runs in its own process, as in a worker."""
     records = big_segment(tmp_path / "logs", 500 if size > 100 else 100, size)
     for program, expected in ((_THERE, records), (_BACK, records // max(1, 16384 // size))):
         arguments = [sys.executable, "-c", program, str(tmp_path)]
@@ -149,7 +149,7 @@ def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
 
 
 def test_planning_reads_no_records(tmp_path: Path) -> None:
-    """The bytes of a segment could be anything: the driver does not look at them."""
+    """The bytes of a segment may be anything: the driver does not read them."""
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(range(256)) * 1000)
     splits = plan(log_query({"path": str(tmp_path), "maxSplitBytes": "1000"}))

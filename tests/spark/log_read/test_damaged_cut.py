@@ -1,4 +1,4 @@
-"""Damage at the place where a segment is cut into splits: exactly one task reports it, and no row is missing."""
+"""Damage where a segment is cut into splits: exactly one task reports it, and no row is missing."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """A segment with an index entry for each batch, and another byte in the head of one; the size of a batch."""
+    """Write a segment with an index entry per batch and a changed byte in one header; return the batch size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = bytearray(b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES)))
@@ -35,7 +35,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
     assert (len(splits) > 1) is cut
-    # Each split by itself: a task does not know what another one raises.
+    # Each split is read alone, because a task does not know the errors of others.
     found, errors = [], []
     for split in splits:
         try:
@@ -71,7 +71,7 @@ def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, num
 
 
 def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
-    """Two damaged heads: one before the first wanted offset, one at a cut, whose task has to look from there on."""
+    """Two damaged headers: one before the first requested offset, one at a cut, whose task must search from there."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -85,7 +85,7 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
 def test_a_base_offset_that_is_wrong_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
-    """No checksum covers it. But it or the next batch is not above the one before, wherever the segment is cut."""
+    """No checksum covers the base offset, but the offsets stop increasing at it or after it, wherever the cuts are."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1
@@ -103,7 +103,7 @@ def test_a_base_offset_that_is_wrong_fails_the_read(tmp_path: Path, level: str, 
 @pytest.mark.usefixtures("each_engine")
 def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
-    assert len(read(tmp_path, size)) == 5 * BATCHES  # the last batch of all, and nothing tells
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # undetectable in the very last batch
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
         PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"
@@ -118,7 +118,7 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) 
 
 @pytest.mark.usefixtures("each_engine")
 def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_path: Path) -> None:
-    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # it says 82 instead of 45
+    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # claims 82 instead of 45
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[9 * size + 7] = 30
@@ -133,7 +133,7 @@ def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_pat
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, number: int) -> None:
-    """In PERMISSIVE. It may say that the batch is behind the end of the query; those after it are not."""
+    """In PERMISSIVE mode. The offset may exceed the end of the query; the later offsets do not."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -145,7 +145,7 @@ def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, n
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("number", [3, 4])
 def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bool, number: int) -> None:
-    """Batch 2 says that it is behind the end of the query, and one after it is damaged: the end is not reached yet."""
+    """Batch 2's offset exceeds the end of the query, and a later batch is damaged: the end is not reached yet."""
     size = damaged(tmp_path / "t-0", 2, 6)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -164,7 +164,7 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bo
 def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Arrow batches of one record: a split's rows don't end where one of them does."""
+    """With Arrow batches of one record, an Arrow batch ends there, but the split does not."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'
@@ -176,7 +176,7 @@ def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
 
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: str) -> None:
-    """Neither the batches there nor what a broker is writing: the first one is behind the end, and so is the rest."""
+    """Batches and unfinished writes after the end are ignored, because the first batch there is beyond the end."""
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(n, 5, b"k", b"v")], "v2", base_offset=n).encode() for n in (0, 5, 9)]
     for rest in (batches[1] + batches[2] + b"damaged" * 20, batches[1] + batches[2][:-3]):
@@ -189,7 +189,7 @@ def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: s
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: bool) -> None:
-    """A value that is a batch itself, with an offset that was there already, in a batch without a head."""
+    """A value that is itself a batch with an earlier offset, in a batch with a damaged header."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))
@@ -203,7 +203,7 @@ def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: b
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_a_negative_offset_hides_no_record(tmp_path: Path, level: str) -> None:
-    """In PERMISSIVE, a wrong offset gives rows with it, and so does one below 0."""
+    """In PERMISSIVE mode, wrong offsets appear in rows, even negative ones."""
     size = damaged(tmp_path / "t-0", 4, 0)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

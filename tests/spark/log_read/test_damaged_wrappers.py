@@ -1,4 +1,4 @@
-"""Damage within the compressed messages of magic 0 and 1 whose checksums are right, in every mode. Without Spark."""
+"""Damage inside compressed messages of magic 0 and 1 with valid checksums, in every mode. Without Spark."""
 
 import gzip
 import zlib
@@ -27,7 +27,7 @@ OPTIONS: list[dict[str, str]] = [
 
 
 def message(offset: int, magic: int, attributes: int, value: bytes) -> bytes:
-    """A message with a right checksum."""
+    """Return a message with a valid checksum."""
     time = (5).to_bytes(8, "big") if magic else b""
     body = bytes([magic, attributes]) + time + b"\xff" * 4 + len(value).to_bytes(4, "big") + value
     crc = zlib.crc32(body).to_bytes(4, "big")
@@ -54,11 +54,11 @@ def payload(magic: int, bend: str) -> bytes:
 @pytest.mark.parametrize("bend", ["header", "middle", "end", "nothing", "a short message", "an inner length"])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_damage_is_an_error_row_or_left_out(tmp_path: Path, magic: int, bend: str) -> None:
-    """What is whole is read around it; an error names the file."""
+    """Intact messages around the damage are read; an error names the file."""
     path = segment(
         tmp_path / "t-0", 0, wrapper(0, magic), message(5, magic, 1, payload(magic, bend)), wrapper(6, magic)
     )
-    for options in OPTIONS if magic else OPTIONS[:-1]:  # messages of magic 0 have no times
+    for options in OPTIONS if magic else OPTIONS[:-1]:  # messages of magic 0 have no timestamps
         rows = [row for each in arrow_rows(tmp_path, mode="PERMISSIVE", **options) for row in each.to_pylist()]
         if "level" in options:
             assert [row["lastOffset"] for row in rows if not row["_error"]] in ([2, 5, 8], [2, 8])

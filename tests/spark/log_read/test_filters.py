@@ -1,4 +1,4 @@
-"""Filters that Spark pushes into `kafka_log`: what is read less by them, and which Spark has to apply itself."""
+"""Filters that Spark pushes into `kafka_log`: which ones reduce reading, and which Spark must apply itself."""
 
 from datetime import UTC, datetime
 from pathlib import Path

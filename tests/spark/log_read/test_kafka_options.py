@@ -1,4 +1,4 @@
-"""Options of Spark's Kafka source: the same meaning here, or an error that says what to use instead. Without Spark."""
+"""Options of Spark's Kafka source have the same meaning, or an error that suggests a replacement. Without Spark."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ TIME = 1_700_000_000_000
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Times from TIME on in each batch of 5: of offset 7, TIME + 2."""
+    """Write batches of 5 with times from TIME on; offset 7 has TIME + 2."""
     for number in (0, 1):
         segment(tmp_path / f"a-{number}", 0, batch(0), batch(5))
     segment(tmp_path / "b-0", 0, batch(0))
@@ -105,7 +105,7 @@ def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
 
 @pytest.mark.parametrize("how", ["brokers", "inside", "twice", "segment twice"])
 def test_replicas(tmp_path: Path, how: str) -> None:
-    """No record is read twice; the longest replica is read if that is asked for."""
+    """No record is read twice; an option selects the longest replica."""
     one, two = tmp_path / "one", tmp_path / "two"
     for root, count in ((one, 1), (two, 2)):
         root.mkdir()

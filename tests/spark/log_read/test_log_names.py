@@ -1,4 +1,4 @@
-"""What folders of logs are called: bytes that are no text, numbers that no partition has, and none. Without Spark."""
+"""Odd names of log folders: not UTF-8, invalid partition numbers, and no number. Without Spark."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ OPTIONS = [{}, {"mode": "PERMISSIVE"}, {"level": "batch"}]
 
 
 def odd(folder: Path, name: bytes) -> Path:
-    """A folder whose name has bytes that are no UTF-8."""
+    """Create a folder whose name is not valid UTF-8."""
     path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
     path.mkdir()
     return path
@@ -28,7 +28,7 @@ def odd(folder: Path, name: bytes) -> Path:
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.usefixtures("each_engine")
 def test_names_that_are_no_text(tmp_path: Path, options: dict[str, str]) -> None:
-    """They have `?` in rows and in errors."""
+    """Rows and errors show the invalid bytes as `?`."""
     path = segment(odd(tmp_path, b"caf\xe9") / "t-0", 0, batch(0, 1), batch(1, 1)[:-1] + b"!")
     file = f"{tmp_path}/caf?/t-0/{path.name}"
     if options.get("mode") != "PERMISSIVE":

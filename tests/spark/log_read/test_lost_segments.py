@@ -1,4 +1,4 @@
-"""A batch read refuses a log that lacks what it should have, and takes compaction and chosen rows for no loss."""
+"""A batch read rejects a log with missing segments, but accepts compacted logs and selected rows."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def batch(first: int, count: int = 5) -> bytes:
 
 
 def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 30)) -> Path:
-    """A partition with a segment for each list of batches."""
+    """Write a partition with a segment for each list of batches."""
     (folder / "t-0").mkdir(parents=True)
     found = segments or tuple([batch(base), batch(base + 5)] for base in bases)
     for base, batches in zip(bases, found, strict=True):
@@ -50,7 +50,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_a_segment_that_was_cut_to_nothing_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """Also a stream. An empty last segment is one that a broker has just begun."""
+    """In streams, too. An empty last segment is one that a broker has just created."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, and the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:
@@ -80,7 +80,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_compacted_logs_and_chosen_rows_lack_nothing(tmp_path: Path) -> None:
-    """By gaps within the segment, by the broker's checkpoint, or in what `kafka_log` has written."""
+    """Recognized by gaps within the segment, by the broker's checkpoint, or because `kafka_log` wrote the log."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")
@@ -92,7 +92,7 @@ def test_compacted_logs_and_chosen_rows_lack_nothing(tmp_path: Path) -> None:
 
 
 def test_damage_at_the_end_of_a_segment_is_reported_as_that(tmp_path: Path) -> None:
-    """The row of the damage says it already."""
+    """The damage is already reported in its own row."""
     broken = bytearray(batch(5))
     broken[30] ^= 1
     folder = log(tmp_path, [batch(0), bytes(broken)], [batch(10)], bases=(0, 10))

@@ -1,4 +1,4 @@
-"""Many small segments: they share tasks and Arrow batches, and each row keeps the facts of its own segment."""
+"""Many small segments share tasks and Arrow batches, and each row keeps the properties of its own segment."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Partitions with the same offsets; a transaction is in one segment, and its marker in another."""
+    """Write partitions with the same offsets; a transaction is in one segment, and its marker in another."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """The rows of one task with all splits, or of a task for each split."""
+    """Return the rows of one task with all splits, or of a task for each split."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:
@@ -95,7 +95,7 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
 def test_rows_are_those_of_each_split_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """Natively and by objects, in one task and in many."""
+    """In both engines, in one task and in many."""
     segments(tmp_path, 12)
     together = read(tmp_path, together=True, **options)
     assert together == read(tmp_path, together=False, **options)
@@ -108,7 +108,7 @@ def test_rows_are_those_of_each_split_alone(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Producer 5 has aborted in partition 1, and committed in the others; the last transaction is open everywhere."""
+    """Producer 5 aborts in partition 1 and commits in the others; the last transaction is open everywhere."""
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)
     offsets = {n: [row["offset"] for row in found if row["partition"] == n] for n in range(3)}
@@ -117,7 +117,7 @@ def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> N
 
 
 def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong checksum in one segment, and records that are none under a right checksum in another."""
+    """A wrong checksum in one segment, and invalid records under a valid checksum in another."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())
@@ -137,7 +137,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
-    """It comes behind the rows of the splits before it."""
+    """It follows the rows of the splits before it."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

@@ -1,4 +1,4 @@
-"""What planning reads: a few entries of each index, and no folder of a partition that is not asked for."""
+"""Planning reads a few entries of each index, and no folders of partitions that were not requested."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ STEP = 16384
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
-    """A segment that is a hole behind its first batch and before its last one, with an index of its size."""
+    """Write a sparse segment with a first and a last batch, and an index for its size."""
     path = segment(folder, base, batch(base))
     entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
     last = batch(base + entries[-1][0])
@@ -42,7 +42,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes of each read of an index; whoever reads a whole one fails."""
+    """Return the sizes of index reads; reading a whole index fails."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:
@@ -61,7 +61,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("preallocated", [False, True])
 def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
-    """The driver is one process, and tasks are many: what it does for a segment must not grow with its splits."""
+    """The driver is one process for many tasks: its work for a segment must not grow with the number of splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
     parts = plan(query)
@@ -69,7 +69,7 @@ def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocate
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
     for each in parts[1:]:
-        before = each.start // STEP - 1  # its last offset is held against the first batch of the split
+        before = each.start // STEP - 1  # to compare its last offset with the split's first batch
         assert _looked_up(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512
 
@@ -112,7 +112,7 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
 )
 @pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
 def test_any_bytes_may_be_an_index(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
-    """They are hints: no record is hidden, whatever they say."""
+    """Indexes are hints: no record is hidden, whatever they contain."""
     from written_logs import arrow_rows
 
     path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
@@ -138,7 +138,7 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
 
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the folders of partitions that are listed from now on."""
+    """Return the list of partition folders that are listed from now on."""
     listed: list[str] = []
     made = Partition.__init__
 
@@ -177,7 +177,7 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
 
 
 def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless their size is asked for. All of the log is read either way."""
+    """Unless the size of tasks is given. The whole log is read either way."""
     size = len(batch(0))
     for base in (0, 500):
         segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))
@@ -191,7 +191,7 @@ def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: p
 
 
 def test_what_lies_before_the_first_wanted_batch_is_no_work(tmp_path: Path) -> None:
-    """The news of many large segments share a task."""
+    """The new data of many large segments share a task."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

@@ -1,4 +1,4 @@
-"""Files that another one takes the place of between planning and reading: refused, and never mixed with the rest."""
+"""Files replaced between planning and reading are rejected, and never mixed with the rest."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tagwire_spark.log_read.splits import plan
 
 
 def planned(path: object, **options: Any) -> Callable[[], list[int]]:
-    """A read that is planned now, and done when it is called."""
+    """Plan a read now; return a function that reads."""
     query = log_query({"path": str(path), **options})
     splits = plan(query)
     schema = full_schema(query)
@@ -28,21 +28,21 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Another file under the same name, as a cleaner's swap and an overwrite leave it."""
+    """Replace a file under the same name, as a cleaner's swap or an overwrite does."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)
 
 
 def same_bytes(path: Path) -> None:
-    """Another file with the same size and the same time."""
+    """Replace a file by a copy of equal size and modification time."""
     status = path.stat()
     replaced(path, path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def rewritten(path: Path) -> None:
-    """The same file with other bytes, as many."""
+    """Rewrite a file in place with other bytes of the same length."""
     data = path.read_bytes()
     status = path.stat()
     path.write_bytes(data)
@@ -83,7 +83,7 @@ def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None
         with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
             read()
     else:
-        assert read() == list(range(10))  # what was there when it was planned
+        assert read() == list(range(10))  # the planned bytes
 
 
 WRITTEN_OVER = [
@@ -97,7 +97,7 @@ WRITTEN_OVER = [
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
 def test_a_last_segment_that_is_written_over_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
-    """As `cp` does it: the inode stays, and the file is as large as before or larger. It begins or ends otherwise."""
+    """As `cp` does: the inode stays, and the file is as large or larger, but its beginning or end differs."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)
     reader = stream(tmp_path)

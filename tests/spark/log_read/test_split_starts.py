@@ -18,7 +18,7 @@ BATCHES = 40
 
 
 def segment(folder: Path) -> int:
-    """A segment of batches of one size, which is returned."""
+    """Write a segment of equally large batches; return their size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES))
@@ -27,7 +27,7 @@ def segment(folder: Path) -> int:
 
 
 def offsets(path: Path, split_bytes: int) -> list[list[int]]:
-    """The offsets that each split has."""
+    """Return the offsets of each split."""
     query = log_query({"path": str(path), "maxSplitBytes": split_bytes})
     schema = full_schema(query)
     return [
@@ -59,7 +59,7 @@ def test_a_split_may_begin_within_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_file_of_zeros_has_no_rows(tmp_path: Path) -> None:
-    """A broker has preallocated it."""
+    """A broker has preallocated the file."""
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(100_000))
     assert offsets(tmp_path, 30_000) == [[], [], [], []]

@@ -1,4 +1,4 @@
-"""`kafka_log` as a stream: every record once, whatever grows, is cut off, is deleted or starts again."""
+"""`kafka_log` as a stream: every record once, whatever grows, is truncated, is deleted or restarts."""
 
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -26,14 +26,14 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
-    """A query that reads what there is whenever it is asked to."""
+    """A query that reads everything available whenever asked."""
 
     def __init__(self, reader: LogStreamReader) -> None:
         self.reader = reader
         self.position = reader.initialOffset()
 
     def more(self) -> list[dict[str, Any]]:
-        """The rows that are new."""
+        """Return the new rows."""
         parts = list(triggers(self.reader, self.position))
         self.position = parts[-1][0] if parts else self.position
         return [row for _, part in parts for row in part]
@@ -60,7 +60,7 @@ def test_limits(options: dict[str, Any], most: int) -> None:
     assert got == [(partition, offset) for partition in (0, 1) for offset in range(30)]
     assert parts[-1][0] == {"orders": {"0": 30, "1": 30}} == reader.reportLatestOffset()
     assert (len(parts) > 1) == bool(options) and len(parts) <= most
-    if "maxOffsetsPerTrigger" in options:  # to the end of a batch
+    if "maxOffsetsPerTrigger" in options:  # up to the end of a batch
         assert max(len(part) for _, part in parts) <= options["maxOffsetsPerTrigger"] + 10
 
 
@@ -80,7 +80,7 @@ def test_a_partition_that_lags_uses_the_limit(tmp_path: Path, others: int) -> No
     (ReadAllAvailable(), 30), (ReadMaxRows(7), 10), (ReadMaxBytes(1), 5), (ReadMaxFiles(1), 10), (ReadMaxFiles(2), 25),
 ])  # fmt: skip
 def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None:
-    """The limit that Spark asks for counts, and not the one of the options."""
+    """Spark's requested limit counts, not the one in the options."""
     folder = tmp_path / "t-0"
     for base, count in ((0, 2), (10, 3), (25, 1)):
         segment(folder, base, *(batch(base + 5 * n) for n in range(count)))
@@ -90,7 +90,7 @@ def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None
 
 @pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
 def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
-    """However fast the others grow; and each time where there is a segment for everybody."""
+    """However fast the others grow, and in each micro-batch if the limit covers a segment for each partition."""
     names = [str(n) for n in range(partitions)]
     position = {"t": dict.fromkeys(names, 0)}
     served = dict.fromkeys(names, 0)
@@ -101,7 +101,7 @@ def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int,
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # by the offsets alone
+        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # from offsets alone
         position = end
     assert min(served.values()) >= least
 
@@ -118,7 +118,7 @@ def test_what_is_available_now(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize("zeros", [0, 3000])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, mode: str, zeros: int) -> None:
-    """A batch is read when all of it is there, in a file that ends there, or that was preallocated."""
+    """A batch is read once it is complete, whether the file ends there or is preallocated."""
     data = b"".join(batch(5 * n, size=9) for n in range(6))
     query, got = Query(stream(tmp_path, mode=mode)), []
     for end in (*range(0, len(data), 11), len(data)):
@@ -140,7 +140,7 @@ def test_new_segments_and_partitions(tmp_path: Path) -> None:
 
 
 def test_the_same_range_is_read_the_same_again(tmp_path: Path) -> None:
-    """What a restart does, after more was appended and an index has come."""
+    """As after a restart, with more data and a new index."""
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     start, end = {"t": {"0": 0}}, {"t": {"0": 10}}
     before = rows(stream(tmp_path), start, end)
@@ -166,12 +166,12 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
     LogSource({"path": str(tmp_path), "startingOffsets": starting, "maxFilesPerTrigger": "1"}).schema()
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
-    """A bit of the checksum's range, the length, the magic byte, a record: it fails, or is one row, and only once."""
+    """A bit under the checksum, the length, the magic byte, a record: the read fails, or gives one row, once."""
     bad = bytearray(batch(5))
     bad[at] ^= 0x41
     whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]
@@ -187,7 +187,7 @@ def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
 
 
 def test_damage_that_was_there_before(tmp_path: Path) -> None:
-    """It is a row of the micro-batch that came over it, and of none of those behind."""
+    """The damage is a row of the micro-batch that reached it, and of no later one."""
     bad = bytearray(batch(0))
     bad[30] ^= 1
     segment(tmp_path / "t-0", 0, bytes(bad), batch(5))
@@ -200,7 +200,7 @@ def test_damage_that_was_there_before(tmp_path: Path) -> None:
 
 
 def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
-    """Committed records come when they are: a stream over a log that grows ends with what a query sees at its end."""
+    """Committed records appear once committed; in the end, a stream has returned what a query at that time returns."""
     source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
     batches = [each.encode() for each in log.read(source)]
     folder = tmp_path / "alpha-txn-many-0"
@@ -232,7 +232,7 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text:
 
 
 def test_a_partition_on_its_way(tmp_path: Path) -> None:
-    """A pattern means its folder, too; it is no part of the log."""
+    """A pattern also matches its folder, but it is not part of the log."""
     segment(tmp_path / "t-0", 0, batch(0))
     for state in ("future", "delete", "stray"):
         segment(tmp_path / f"t-0.{'0' * 32}-{state}", 0, batch(0))
@@ -251,14 +251,14 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
-    """Such a stream would pass over the segments behind this one, and count them as read."""
+    """A stream of a segment would skip the later segments and count them as read."""
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path means the file") as refused:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
     assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
-    for whole in ("t-?", "*"):  # of what a pattern means, other files do not count
+    for whole in ("t-?", "*"):  # other files in a pattern are ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 
@@ -266,7 +266,7 @@ def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
 
 
 def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
-    """A query of what is available now, into Parquet; its progress."""
+    """Run a query on the available data into Parquet; return its progress."""
     writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
     query.awaitTermination()
@@ -274,7 +274,7 @@ def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
 
 
 def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """In several micro-batches; then with more data, a batch that is half there, and a topic that is new."""
+    """In several micro-batches; then with more data, a half-written batch, and a new topic."""
     logs = tmp_path / "logs"
     copytree(SAMPLE, logs)
     spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
@@ -300,7 +300,7 @@ def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> No
 
 
 def test_a_stream_that_fails_and_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """A micro-batch that failed is read again, and is the same; what was retained away meanwhile is data loss."""
+    """A failed micro-batch is repeated with equal rows; records removed by retention meanwhile are data loss."""
     logs = tmp_path / "logs"
     logs.mkdir()
     segment(logs / "t-0", 0, batch(0))

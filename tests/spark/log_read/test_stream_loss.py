@@ -1,4 +1,4 @@
-"""Streams of logs of which something is gone: it is lost if it was not read, whatever is deleted, and whenever."""
+"""Streams of logs with missing parts: data loss if they were not read, whatever was deleted, and whenever."""
 
 import errno
 import os
@@ -57,7 +57,7 @@ def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[
 
 
 def test_a_log_that_begins_anew(tmp_path: Path) -> None:
-    """Without failOnDataLoss it goes on from where the log ends now."""
+    """Without failOnDataLoss, the stream continues at the current end of the log."""
     segment(tmp_path / "t-0", 0, batch(0, 1))
     reader = stream(tmp_path, failOnDataLoss="false")
     end = reader.latestOffset({"t": {"0": 20}}, ReadAllAvailable())
@@ -67,7 +67,7 @@ def test_a_log_that_begins_anew(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
-    """Retention, if the log begins later now: nothing else is a loss."""
+    """Retention, if the log now begins later; anything else is data loss."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -92,7 +92,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 def test_a_segment_that_goes_while_it_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Renamed between listing and looking: it is lost if it was not read, and else it never was there."""
+    """Renamed between listing and reading: data loss if it was not read; otherwise ignored."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -132,7 +132,7 @@ def test_a_segment_that_goes_while_it_is_looked_at(
 def test_an_error_of_the_machine_is_no_deletion(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, begins_later: bool
 ) -> None:
-    """One read fails: so does the task, with the number of the error, unless the log proves a deletion."""
+    """A failed read fails the task, with the error number, unless the log proves a deletion."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base))
     reader = stream(tmp_path, failOnDataLoss="false")
@@ -188,7 +188,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def in_three_segments(root: Path) -> Path:
-    """Offsets 0 to 19; the segment in the middle is returned."""
+    """Write offsets 0 to 19; return the middle segment."""
     segment(root / "t-0", 0, batch(0), batch(5))
     segment(root / "t-0", 15, batch(15))
     return segment(root / "t-0", 10, batch(10))
@@ -197,7 +197,7 @@ def in_three_segments(root: Path) -> Path:
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
 def test_a_segment_in_the_middle_that_is_gone(tmp_path: Path, start: int, limit: Any) -> None:
-    """Whether the query saw it or not: a query that starts again knows nothing but offsets."""
+    """Whether or not the query saw the segment: a restarted query only knows offsets."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}
     with pytest.raises(
@@ -234,7 +234,7 @@ def test_gaps_of_a_compacted_log_are_no_loss(tmp_path: Path, how: str) -> None:
 
 
 def metadata(root: Path, topic_id: str, *epochs: tuple[int, int]) -> None:
-    """What a broker notes of a partition."""
+    """Write a broker's metadata of a partition."""
     (root / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
     lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
     (root / "t-0" / "leader-epoch-checkpoint").write_text(f"0\n{len(epochs)}\n{lines}")

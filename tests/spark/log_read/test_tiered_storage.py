@@ -1,4 +1,4 @@
-"""Kafka's local tiered storage as a source: rows equal to those of the broker's own folders. Without Spark."""
+"""Kafka's local tiered storage as a source: rows equal those of the broker's own folders. Without Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def test_one_segment_and_a_pattern(logs: Path, tmp_path: Path) -> None:
 def test_committed_reading_begins_behind_a_snapshot(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one beside a segment says what is open behind it, so only the last segment is gone over."""
+    """The snapshot of a segment lists transactions open after it, so only the last segment is scanned."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
     original = log.Segment.position_of

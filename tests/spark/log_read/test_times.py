@@ -1,4 +1,4 @@
-"""`recordsFromTimestamp` reads nothing that time indexes say is earlier, and every record that is not."""
+"""`recordsFromTimestamp` skips what time indexes prove earlier, and reads every other record."""
 
 from pathlib import Path
 from random import Random
@@ -23,7 +23,7 @@ SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 
 
 def log_of(folder: Path, times: list[int]) -> None:
-    """Segments as a broker writes them, with entries wherever a batch has a later time than all before it."""
+    """Write segments as a broker does, with an entry for each batch that is later than all before it."""
     for number in range(SEGMENTS):
         base = number * BATCHES * RECORDS
         batches, index, times_reached = [], b"", b""
@@ -77,12 +77,12 @@ def test_records_in_any_order_of_time(tmp_path: Path, seed: int, mode: str) -> N
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # another segment's
+    lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # from another segment
     lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the last offset, and an earlier time
     lambda path: path.write_bytes(pack(">qi", START + 10, 5000)),
     lambda path: path.write_bytes(b"\xff" * 36),
     lambda path: path.write_bytes(bytes(36)),
-    lambda path: path.write_bytes(path.read_bytes()[:24]),  # cut
+    lambda path: path.write_bytes(path.read_bytes()[:24]),  # truncated
     lambda path: path.unlink(),
 ])  # fmt: skip
 def test_a_wrong_time_index_hides_nothing(tmp_path: Path, wrong: Any) -> None:

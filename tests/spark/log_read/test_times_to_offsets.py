@@ -21,7 +21,7 @@ TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two partitions of the same records, in two segments of two batches."""
+    """Write two partitions with equal records, each in two segments of two batches."""
     for partition in (0, 1):
         place = tmp_path / f"t-{partition}"
         place.mkdir()
@@ -39,7 +39,7 @@ def read(path: Path, **options: Any) -> list[tuple[int, int]]:
 
 
 def first_offsets(path: Path, **options: str) -> Any:
-    """Where a stream begins."""
+    """Return the first offsets of a stream."""
     asked = stream_query({"path": str(path), **options})
     return LogStreamReader(asked, full_schema(asked.query), []).initialOffset()
 
@@ -50,7 +50,7 @@ def times(**of: int) -> str:
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 3), (31, 5), (41, 7), (50, 7)])
 def test_the_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
-    """Records behind it may be earlier; other partitions are read whole."""
+    """Later records may have earlier times; other partitions are read whole."""
     other = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
     assert read(folder, endingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset)] + other
@@ -69,7 +69,7 @@ def test_a_time_that_no_record_has_reached(folder: Path) -> None:
 
 
 def test_times_come_before_offsets(folder: Path) -> None:
-    """As in Spark's Kafka source: offsets are ignored if there are times."""
+    """As in Spark's Kafka source, offsets are ignored if times are given."""
     bounds = {"startingOffsets": '{"t": {"0": 4, "1": 1}}', "endingOffsets": '{"t": {"0": 6, "1": 2}}'}
     given = {"startingOffsetsByTimestamp": times(p0=20), "endingOffsetsByTimestamp": times(p0=50)}
     assert read(folder, **given, **bounds) == read(folder, **given)

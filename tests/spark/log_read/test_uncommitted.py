@@ -1,4 +1,4 @@
-"""`isolation.level=read_committed` knows of formats, damage and unwritten ends what reading knows. Without Spark."""
+"""`isolation.level=read_committed` handles formats, damage and unfinished ends as plain reading does. Without Spark."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes, format: str = "v2") -> bytes:
 
 
 def transactions(format: str) -> list[bytes]:
-    """One that is aborted, records of none, one that is committed: offsets 4 to 9 are."""
+    """Return an aborted transaction, records outside of any, and a committed one; offsets 4 to 9 are committed."""
     aborted = [batch(0, 1, format), marker(3, 1, ABORT, format)]
     return [*aborted, batch(4, format=format), batch(7, 2, format), marker(10, 2, COMMIT, format)]
 
@@ -43,13 +43,13 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Offsets, and whether their row is an error; none is a marker."""
+    """Return offsets, and whether their row is an error; markers are excluded."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Where a micro-batch of all ends, and the same of its rows."""
+    """Return the end of a micro-batch with everything, and offsets and errors as in `read`."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -57,7 +57,7 @@ def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) ->
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-int", "kip87", "kip82-int+kip87"])
 def test_formats(tmp_path: Path, format: str) -> None:
-    """Also those that have no place for transactions: all in them is committed."""
+    """Including formats without transactions, whose records are all committed."""
     has_them = format.startswith("v")
     segment(tmp_path / "t-0", 0, *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
     expected = [(offset, False) for offset in range(4, 10)]
@@ -68,10 +68,10 @@ def test_formats(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize(("spoiled", "expected"), [
     (2, [(None, True), (7, False), (8, False), (9, False)]),
     (0, [(None, True), (4, False), (5, False), (6, False), (7, False), (8, False), (9, False)]),
-    (4, [(4, False), (5, False), (6, False), (None, True)]),  # nobody knows what became of the second one
+    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the outcome of the second transaction is unknown
 ])  # fmt: skip
 def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """It is a row in PERMISSIVE, and nothing is known of what it hides."""
+    """A row in PERMISSIVE mode; nothing is known of the records it hides."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))
@@ -82,7 +82,7 @@ def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, b
     end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
         assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
-    else:  # it waits where the transaction is open
+    else:  # waits where the transaction is open
         assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
@@ -101,7 +101,7 @@ def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("zeros", [0, 400])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
-    """A batch that is not all there waits as it does in read_uncommitted, in any segment that is the last."""
+    """An incomplete batch waits as in read_uncommitted, in any last segment."""
     whole = b"".join(transactions("v2"))
     position: dict[str, Any] = {"t": {"0": 0}}
     got: list[int] = []
@@ -113,7 +113,7 @@ def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
-    """What is before is read, what is asked of it is refused; and in a segment that is not the last, it is damage."""
+    """Data before it is read, data in it is rejected; in a segment that is not the last, it is damage."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -126,7 +126,7 @@ def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """A snapshot says that the log was indexed up to it; an abort marker that no index has hides records."""
+    """A snapshot says that the log is indexed up to it; an abort marker missing from the indexes would hide records."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -145,7 +145,7 @@ def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, ind
 
 @pytest.fixture
 def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The base offsets of the batches that are gone over for transactions."""
+    """Yield the base offsets of the batches scanned for transactions."""
     seen: list[int] = []
     original = uncommitted._headers
 
@@ -159,7 +159,7 @@ def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Without a snapshot of producers; a trigger goes over what is new, and so does the plan of its rows."""
+    """Without a producer snapshot; a trigger scans what is new, and so does the plan of its rows."""
     [seen] = gone_over
     parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
     position: dict[str, Any] = {"t": {"0": 0}}
@@ -175,7 +175,7 @@ def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[
 
 
 def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """A follower does so, whose leader has other batches at its end; what was open may be committed now."""
+    """A follower does this when its leader has other batches at the end; open transactions may now be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -187,14 +187,14 @@ def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, 
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that are looked up, and not gone over."""
+    """Transactions that are looked up, not iterated."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")
 
 
 def test_a_batch_is_looked_up_among_thousands_of_transactions() -> None:
-    """Also where an index and its log tell of one in two ways, and where damage lets them overlap."""
+    """Including an index that contradicts its log, and damage that makes transactions overlap."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""A batch that a broker has not written to its end hides nothing before it, with every pair of options."""
+"""An incomplete batch at the end hides nothing before it, with every pair of options."""
 
 from itertools import combinations
 from pathlib import Path
@@ -53,7 +53,7 @@ def offsets(found: list[dict[str, Any]]) -> list[int]:
 
 @pytest.mark.parametrize("options", pairs(STREAMED), ids=" ".join)
 def test_streams(folder: Path, options: dict[str, str]) -> None:
-    """They read all that is whole, wait, and read the rest when it is there."""
+    """They read all complete batches, wait, and read the rest when it is there."""
     step = 5 if "level" in options else 1
     reader = stream(folder, startingOffsetsByTimestampStrategy="latest", **options)
     start = reader.initialOffset()

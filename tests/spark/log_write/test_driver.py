@@ -1,4 +1,4 @@
-"""Segments written by `kafka_log`: equal to what was read, in every format; in order or refused."""
+"""Segments written by `kafka_log` equal what was read, in every format; wrong order is rejected."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
-    """Every record with what its batch says, and the transactions that were aborted."""
+    """Every record with its batch's properties, and the aborted transactions."""
     count = aborted = 0
     for source in log.find_partitions(logs):
         if source.topic is None:
@@ -50,7 +50,7 @@ def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # else transactions may have begun before
+        if not source.segments[0].base_offset:  # otherwise transactions may have begun earlier
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)
@@ -105,7 +105,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Whether batches of both may stand in one log, and the second is told what the first is."""
+    """Whether a log may hold both formats, and a reader recognizes the earlier one without an option."""
     is_told = before in ("v0", "v1", "v2", "v3")
     return is_told and format_of(before).magic != format_of(format).magic
 
@@ -128,7 +128,7 @@ PAIRS = [pair for pair in product(FORMATS, FORMATS) if can_stand_together(*pair)
     ("before", "format", "by_column"), [(*pair, number % 2 == 1) for number, pair in enumerate(PAIRS)]
 )
 def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
-    """Offsets go on behind a log of this format, or of one with another magic byte."""
+    """Offsets continue after a log of this format, or of one with another magic byte."""
     schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
     for name in (before, format):
         row = ("t", b"v" * 100, name)[: len(schema)]
@@ -167,7 +167,7 @@ def test_sizes_of_batches(tmp_path: Path) -> None:
     job(tmp_path, table(*rows))
     batches = list(log.read(tmp_path / "t-0"))
     assert max(batch.size for batch in batches[:-1]) <= 16384 and len(batches) < 12
-    assert len(batches[-1]) == 1  # larger than a batch is to be
+    assert len(batches[-1]) == 1  # larger than the batch limit
     assert offsets(tmp_path) == {"t-0": list(range(1001))}
 
 
@@ -180,7 +180,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Rows of one baseOffset that can't be one batch: only the first of these begins there."""
+    """Rows of one baseOffset that can't be one batch: only the first new batch begins there."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -197,7 +197,7 @@ def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> Non
     ],
 )
 def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Where it begins, the second part can't begin as well; unless an option says how large batches are."""
+    """The second part can't begin at the same offset, unless an option sets the size of batches."""
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
     jobs = [(other, one)] if at_once else [(one,), (other,)]
@@ -222,11 +222,11 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     assert problems(tmp_path) == []
     manifest = json.loads((tmp_path / commit.DONE).read_text())
     assert manifest["facts"]["orders-0"]["records"] == 30
-    assert not list(tmp_path.glob(".*"))  # brokers start with no folders that they don't know
+    assert not list(tmp_path.glob(".*"))  # brokers don't start with unknown folders
 
 
 def test_rows_of_ones_own(spark: "SparkSession", tmp_path: Path) -> None:
-    """Texts, no offsets, a topic by option; a second job goes on behind the first."""
+    """Strings, no offsets, a topic by option; a second job continues after the first."""
     df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
     for _ in range(2):
         save(in_log_order(df), tmp_path, topic="made", compression="gzip")
@@ -249,7 +249,7 @@ def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path:
 def test_partitions_that_alternate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, open_bytes: int
 ) -> None:
-    """In any order, as after a shuffle of a stream; batches are as full as memory lets them be."""
+    """In any order, as after a shuffle of a stream; batches are as full as memory allows."""
     monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", open_bytes)
     rows = [("t", n % partitions, n // partitions, None, b"v%d" % n) for n in range(20 * partitions)]
     job(tmp_path, table(*rows), segmentBytes=400)
@@ -282,7 +282,7 @@ def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_skew_and_nothing(spark: "SparkSession", tmp_path: Path) -> None:
-    """Nearly all rows in one partition; tasks that get none; a DataFrame without rows."""
+    """Nearly all rows in one partition; tasks without rows; a DataFrame without rows."""
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")
     save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)
@@ -319,7 +319,7 @@ def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
     assert offsets(tmp_path) == {} and not list(tmp_path.glob(".*"))
 
 
-# ---------------------------------------------------------------- refused
+# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]
     with pytest.raises(PipelineError, match=rf"^\[{condition}\].*SQLSTATE") as refused:
         job(tmp_path, *[table(*[(*row, b"k", b"v") for row in rows]) for rows in tasks])
     assert refused.value.getCondition() == condition
-    assert files(tmp_path) == before  # and nothing is left of it
+    assert files(tmp_path) == before  # and leaves nothing
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_writes_that_are_refused_before_they_begin(
 @pytest.mark.parametrize("has_path", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_tables_are_refused(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
-    """Nobody could read them; so there is no table then, and no file."""
+    """Tables could not be read, so none is created, and no file is written."""
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
         writer = writer.option("path", str(tmp_path / "logs"))
@@ -425,7 +425,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_a_log_that_a_broker_has_open(tmp_path: Path) -> None:
-    """Zeros behind the last batch would stand in the middle of the log."""
+    """Zeros after the last batch would end up in the middle of the log."""
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))
@@ -441,7 +441,7 @@ def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
 
 
 def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> None:
-    """What was open in the log that is there is aborted by what is appended, and the index says so."""
+    """An open transaction in the existing log is aborted by appended markers, and the index records it."""
     source = logs / "kafka4" / "alpha-txn-many-0"
     batches = list(arrow_rows(source))
     rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
@@ -455,7 +455,7 @@ def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> N
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_a_null_without_the_flag_that_was_read_is_written_again(tmp_path: Path, format: str) -> None:
-    """No producer may write one, and every reader keeps it: so only rows with offsets have it."""
+    """No producer may write such a record, but every reader keeps it, so only rows with offsets may have it."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]
     job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)

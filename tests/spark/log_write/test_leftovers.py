@@ -1,4 +1,4 @@
-"""What killed writes have left goes with a later write, once it is old; a write that is going on stays."""
+"""Later writes remove old leftovers of killed writes; a running write stays."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tagwire_spark.log_write.target import log_target
 
 
 def killed(root: Path, hours: float) -> Path:
-    """The folder of a write of which nothing is younger than this."""
+    """Create the folder of a killed write, of which nothing is younger than `hours`."""
     left = begin(str(root)).folder
     file = staging(left_of(str(root))[0]).folder / "orders-0.log"
     file.write_bytes(b"half")
@@ -75,7 +75,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_job_has_left(tmp_path: Path) -> None:
-    """The next run of the job removes it; what belongs to other outputs stays."""
+    """The next run of the job removes it; files of other outputs stay."""
     output, digits = tmp_path / "out", "3f" * 16
     mine, other = tmp_path / f".out.{digits}", tmp_path / f".out.b.{digits}"
     for each in (mine, other):

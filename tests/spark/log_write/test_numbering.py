@@ -1,4 +1,4 @@
-"""Rows without offsets: numbered behind the log, one task behind the other, whatever has been written meanwhile."""
+"""Rows without offsets are numbered after the log, task after task, whatever has been written meanwhile."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def rows(first: int, count: int) -> list[Any]:
 
 @pytest.mark.parametrize(("format", "codec"), FORMATS)
 def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec: str) -> None:
-    """All offsets follow each other, indexes and checksums are right, and records are in order of their tasks."""
+    """All offsets are consecutive, indexes and checksums are valid, and records are in task order."""
     options: dict[str, Any] = {"recordFormat": format, "compression": codec, "batchRecords": 3, "segmentBytes": 4000}
     job(tmp_path, rows(0, 10), **options)
     job(tmp_path, rows(10, 200), rows(210, 7), rows(217, 100), **options)
@@ -39,7 +39,7 @@ def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec:
 
 
 def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
-    """Messages in a wrapper of v0 have offsets of their own, below its checksum."""
+    """Messages in a wrapper of v0 have their own offsets, covered by its checksum."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
     job(tmp_path, rows(0, 5), recordFormat="v0", compression="gzip")
@@ -48,7 +48,7 @@ def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
 
 
 def test_two_writes_at_once(tmp_path: Path) -> None:
-    """Both have numbered from the same end; the second one comes behind the first, leader epochs and all."""
+    """Both numbered from the same end; the second follows the first, including leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

@@ -1,4 +1,4 @@
-"""Rows that C writes from columns give the same logs and sums as rows that go one by one, and the same errors."""
+"""Rows written natively from columns give the same logs, sums and errors as rows written one by one."""
 
 from collections import Counter
 from importlib.util import find_spec
@@ -49,7 +49,7 @@ def batch(**columns: list[Any]) -> Any:
 
 
 def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bool) -> list[StagedSegment]:
-    """The segments that a task writes in `folder`."""
+    """Return the segments that a task writes in `folder`."""
     folder.mkdir()
     attempt = folder / "job" / "attempt"
     attempt.mkdir(parents=True)
@@ -64,7 +64,7 @@ def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bo
 
 
 def records(folder: Path) -> dict[str, list[Any]]:
-    """Of each log: its records, and what their batches say."""
+    """Return the records of each log, with the properties of their batches."""
     return {
         partition.path.name: [
             (record, batch.compression, batch.producer_id, _sequence(batch, record), batch.is_transactional)

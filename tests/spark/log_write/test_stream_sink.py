@@ -1,4 +1,4 @@
-"""`kafka_log` as the sink of a stream: each micro-batch once, however often it is run and whatever rows it has."""
+"""`kafka_log` as the sink of a stream: each micro-batch once, however often it runs and whatever rows it has."""
 
 import errno
 import json
@@ -45,7 +45,7 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Run a micro-batch as Spark does: each task, and then the commit by a writer of its own."""
+    """Run a micro-batch as Spark does: each task, then the commit by a new writer."""
 
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
@@ -74,16 +74,16 @@ def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # it had no rows, and so it stays
+    run(tmp_path, "q", 2, rows(5))  # the batch had no rows, which stays so
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # and what is no stream passes on what is noted
+    job(tmp_path, rows(5))  # other writes keep the noted batches
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
 
 def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a repetition: its rows would be lost without a word."""
+    """This is not a repetition: its rows would be lost silently."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -91,9 +91,9 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
 
     write("good", (1, 2), (3,))
     write("good", (1, 2), (3,))
-    write("good", (3,), (2, 1))  # the same rows, which a shuffle has brought in another order
+    write("good", (3,), (2, 1))  # the same rows, reordered by a shuffle
     refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"
-    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # the latter as many records and bytes
+    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # the latter has as many records and bytes
         with pytest.raises(PipelineError, match=refused):
             write(topic, values)
     write("bad", (1,), queryId="q-bad")
@@ -102,11 +102,11 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
 
 
 class Stop(BaseException):
-    """The end of a process."""
+    """The death of a process."""
 
 
 def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Before each step of a commit; the batch is run again, once more in vain, and the next one follows."""
+    """Before each step of a commit; the batch is repeated, repeated again without effect, and the next one follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -139,7 +139,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_attempt_that_comes_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the same micro-batch or an earlier one; its first row may come before, and its folder not be there yet."""
+    """Of the same micro-batch or an earlier one; its first row may come before, without a folder so far."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -160,7 +160,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
 
 
 def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream is told when it starts. A folder that has had a commit is not probed again at each micro-batch."""
+    """A stream fails when it starts. A folder with a commit is not probed again at each micro-batch."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
 
@@ -175,7 +175,7 @@ def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pyte
 
 
 def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one is not dead, but slow: both run the same batch, and one of them commits it."""
+    """The first is slow, not dead: both run the same batch, and one of them commits it."""
     batch = MicroBatch("q", 0)
     monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -186,9 +186,9 @@ def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.
 
 
 def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of attempts that nobody heard of, and of drivers that were killed; those of other writes stay."""
+    """Of unreported attempts and killed drivers; leftovers of other writes stay."""
     run(tmp_path, "q", 0, rows(0))
-    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made while the commit removed it
+    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made during the commit's cleanup
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2
     run(tmp_path, "q", 1, rows(1))
@@ -231,7 +231,7 @@ def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], t
 
 
 def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
-    """A stream of numbers, in two tasks."""
+    """Return a stream of numbers, in two tasks."""
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch).option("numPartitions", 2)
     return source.load().select(
         F.lit("t").alias("topic"), (F.col("value") % 3).cast("int").alias("partition"),
@@ -240,7 +240,7 @@ def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
 
 
 def until(root: Path, query: Any, batches: int) -> None:
-    """Wait for so many commits, and stop."""
+    """Wait for `batches` commits, and stop."""
     end = time.monotonic() + 120
     while query.isActive and time.monotonic() < end:
         noted = json.loads((root / commit.DONE).read_text()) if (root / commit.DONE).exists() else {}
@@ -257,7 +257,7 @@ def read_numbers(root: Path) -> list[int]:
 
 
 def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
-    """No order is asked of the rows, as by Spark's Kafka sink; and the stream goes on where it was stopped."""
+    """Rows may be in any order, as in Spark's Kafka sink; the stream resumes where it was stopped."""
     root = tmp_path / "logs"
 
     def start() -> Any:
@@ -278,7 +278,7 @@ def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSess
 
 @pytest.mark.thorough
 def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_path: Path) -> None:
-    """The checkpoint of a driver that died between its commit and Spark's own note of it."""
+    """The checkpoint is from a driver that died between its commit and Spark's record of the commit."""
     root, checkpoint = tmp_path / "logs", tmp_path / "checkpoint"
 
     def start() -> Any:
@@ -303,7 +303,7 @@ def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_pat
 
 
 def test_for_each_batch(spark: "SparkSession", tmp_path: Path) -> None:
-    """The write of a batch fails its query behind the commit; the batch is run again."""
+    """The query fails after the commit of a batch, so the batch is repeated."""
     root, failures = tmp_path / "logs", iter([False, True, False])
 
     def write(df: "DataFrame", number: int) -> None:

@@ -1,4 +1,4 @@
-"""Rows of captured frames that are odd: told by file and row, whatever they hold. Without Spark."""
+"""Rows of odd captured frames: reported by file and row, whatever they contain. Without Spark."""
 
 import gzip
 import json
@@ -86,7 +86,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
-    """It is shown with `?`, and still tells connections apart; so does the name of a file."""
+    """Such text is shown with `?`, and still distinguishes connections; so are file names."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     asked = [
@@ -104,7 +104,7 @@ def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Each response is that of its request, also before it; a request without acks gets none."""
+    """Each response belongs to its request, even if it comes first; a request without acks gets none."""
     registry = messages.registry
     asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Captures at URLs: gone through as they are fetched, without a copy, and only as they were when they were listed."""
+"""Captures at URLs are read while downloading, without a copy, and only in their listed version."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def capture(kind: str) -> bytes:
-    """Some thousand exchanges, or two of a network."""
+    """Return about a thousand exchanges, or two in a network capture."""
     if kind == "pcap":
         return pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)])
     if kind == "jsonl.gz":
@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_file(store: Any, tmp_path: Path, monkeypatch: pyt
     expected = rows(tmp_path / f"a.{kind}")
     read = reader(f"counted://c/a.{kind}")
     [task] = read.partitions()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))  # where a copy would be
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))  # a copy would fail
     store.requests.clear()
     found = [row for batch in read.read(task) for row in batch.to_pylist()]
     assert [row | {"file": f"a.{kind}"} for row in found] == expected and expected

@@ -1,4 +1,4 @@
-"""Log segments through Spark, against what Kafka's own reader sees; what is refused, and damage in each mode."""
+"""Log segments through Spark, compared with Kafka's own reader; rejected input, and damage in each mode."""
 
 import hashlib
 from functools import reduce
@@ -36,12 +36,12 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
 
 
 def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
-    """The logs of several brokers, which have partitions of the same names."""
+    """Load the logs of several brokers, which have partitions of equal names."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
 
 def digest(value: Any) -> str | None:
-    """The sha256 of a value in the truth: hex, or length and sha256 where it is long."""
+    """Return the sha256 of a value as in the expected rows: hex, or length and sha256 if it is long."""
     if value is None:
         return None
     if isinstance(value, dict):
@@ -67,7 +67,7 @@ def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path
 
 
 def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
-    """What the library says of the same log, column by column."""
+    """Equal to the library's results for the same log, column by column."""
     folder = SAMPLE / "orders-1"
     rows = {row.offset: row for row in load(spark, folder).collect()}
     for batch in log.read(folder):
@@ -101,7 +101,7 @@ def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) 
 
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
 def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
-    """What tasks do, without Spark: each record is in one split."""
+    """The tasks' work, without Spark: each record is in one split."""
 
     def rows(**options: Any) -> list[Any]:
         given = [{"path": str(each), "includeControlRecords": "true", **options} for each in logs.iterdir()]
@@ -118,7 +118,7 @@ def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
 
 
 def big_partition(logs: Path) -> Path:
-    """The folder with the most records that have no gaps."""
+    """Return the folder with the most records without gaps."""
     folders = [f for f in sorted(logs.glob("*/*")) if f.is_dir() and any(f.glob("*.log"))]
     return max(folders, key=lambda f: sum(b.count or 0 for b in log.read(f)))
 
@@ -172,7 +172,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_transactions_that_were_aborted(spark: "SparkSession", logs: Path) -> None:
-    """Where a log has an aborted transaction, its records are there unless only committed ones are asked for."""
+    """The records of an aborted transaction are included, unless only committed ones are requested."""
     found = 0
     for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
         aborted = {
@@ -205,7 +205,7 @@ def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
 
 
 def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
-    """A copy of a partition with a bit of a batch in the middle flipped; its position, and its records."""
+    """Copy a partition and flip a bit in a middle batch; return the copy, the batch's position and record count."""
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
@@ -222,7 +222,7 @@ def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Pat
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as refused:
         load(spark, folder).count()
     assert str(folder) in str(refused.value)
-    assert str(position + 17) in str(refused.value)  # where the checksum is
+    assert str(position + 17) in str(refused.value)  # the checksum
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])
@@ -266,7 +266,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """fsspec's own name for this machine's files, so that workers see what the test does."""
+    """fsspec's own name for local files, so that workers see the same files."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)
@@ -276,7 +276,7 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """URLs within URLs: the file system is an archive, which is a file of another."""
+    """URLs within URLs: the file system is an archive, which is a file of another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w", strict_timestamps=False) as packed:
@@ -310,7 +310,7 @@ def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
-    """Tombstones are null; what can't be decoded is told by its record, natively and by objects."""
+    """Tombstones are null; errors name the undecodable record, in both engines."""
     import tagwire_messages as messages
 
     folder = tmp_path / "beats-0"
@@ -380,7 +380,7 @@ def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path)
             spark.read.format("kafka_log").schema(schema).load(str(logs)).count()
 
 
-# ---------------------------------------------------------------- options as users of Spark know them
+# ---------------------------------------------------------------- options familiar from Spark
 
 
 def test_columns_in_any_case(spark: "SparkSession") -> None:
@@ -408,13 +408,13 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})
         splits = plan(query)
-        assert len(packed(splits, query)) >= most * 3 // 4  # cuts are where the index has entries
+        assert len(packed(splits, query)) >= most * 3 // 4  # cuts are at index entries
         rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
 
 
 def test_what_is_wrong_is_left_out(tmp_path: Path) -> None:
-    """DROPMALFORMED: the rows of PERMISSIVE without those of errors, and without their column."""
+    """DROPMALFORMED: the rows of PERMISSIVE without error rows, and without their column."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2").encode() for n in (0, 3, 6)]

@@ -1,4 +1,4 @@
-"""`kafka_log` on S3 in a running Spark: options reach the workers, and what Spark shows has no secret."""
+"""`kafka_log` on S3 in a running Spark: options reach the workers, and Spark's output has no secret."""
 
 import json
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_a_read_and_a_stream(
 def test_what_is_written_is_read_back(
     spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A write, a stream, and a `foreachBatch`; nothing of what Spark shows or keeps has a secret."""
+    """A write, a stream, and a `foreachBatch`; nothing that Spark shows or stores has a secret."""
     system, options = bucket
     source = str(Path(__file__).parents[2] / "data" / "sample_log")
     df = spark.read.format("kafka_log").load(source)
@@ -79,7 +79,7 @@ def test_what_is_written_is_read_back(
         return started
 
     query = start("s3://logs/stream")
-    start("s3://logs/stream")  # without news
+    start("s3://logs/stream")  # without new data
     sink.foreachBatch(write).option("checkpointLocation", str(tmp_path / "e")).start().awaitTermination()
     columns = ["topic", "partition", "offset", "key", "value", "headers"]
     expected = sorted(map(str, df.select(*columns).collect()))

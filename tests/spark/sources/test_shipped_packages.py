@@ -1,4 +1,4 @@
-"""Packages that are shipped with a job, on a cluster of its own: what docs/spark.md says about clusters."""
+"""Packages shipped with a job, on a separate cluster, as docs/spark.md describes."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ spark.stop()
 
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
 def test_a_package_that_is_shipped(tmp_path: Path, how: str) -> None:
-    """By `spark-submit` to a cluster of one worker with a JVM of its own, and by calls."""
+    """By `spark-submit` to a cluster of one worker with its own JVM, and by calls."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     (tmp_path / "project").mkdir()
@@ -81,7 +81,7 @@ spark.stop()
 
 
 def test_an_environment_in_an_archive(tmp_path: Path) -> None:
-    """In client mode. The interpreter only runs where its `env` is, as if driver and executor were on two machines."""
+    """In client mode. The interpreter runs only where its `env` is, as if driver and executor were on two machines."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"
@@ -96,7 +96,7 @@ def test_an_environment_in_an_archive(tmp_path: Path) -> None:
 
 
 def _submit() -> list[str]:
-    """`spark-submit` to a cluster of one worker."""
+    """Return the `spark-submit` command for a cluster of one worker."""
     from tagwire_spark import spark_conf
 
     settings = {name: value for name, value in spark_conf().items() if name != "spark.pyspark.python"}
@@ -105,7 +105,7 @@ def _submit() -> list[str]:
 
 
 def _run(command: list[str], folder: Path, python: str) -> str:
-    """What a program prints that Spark runs in a folder with this interpreter."""
+    """Return the output of a program that Spark runs in a folder with this interpreter."""
     environment = {**os.environ, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}  # fmt: skip
     before = _applications()
@@ -121,7 +121,7 @@ def _run(command: list[str], folder: Path, python: str) -> str:
 
 
 def _applications() -> set[Path]:
-    """What workers of a local cluster leave in the folder of Spark."""
+    """Return what workers of a local cluster leave in Spark's folder."""
     import pyspark
 
     return set((Path(pyspark.__file__).parent / "work").glob("app-*"))
