@@ -1,11 +1,9 @@
 """`tagwire rule`: the rules of the spec language, in words."""
 
 import textwrap
-from itertools import takewhile
 
 import click
 
-from tagwire.text_format import suggestion
 from tagwire_cli.arguments import completion
 from tagwire_cli.output.echo import say
 
@@ -52,17 +50,10 @@ def command(rule_id: str | None) -> None:
         return
     rule = rules.get(rule_id.upper())
     if rule is None:
-        family = [each for each in (*rules, *LOG_RULES) if _letters(each) == _letters(rule_id.upper())]
-        hint = suggestion(rule_id, family, "`tagwire rule` lists all rules")
-        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}", param_hint="ID")
+        raise click.BadParameter(f"there is no rule {rule_id!r}; `tagwire rule` lists all rules", param_hint="ID")
     say(f"{rule.id} ({rule.severity}): {rule.title}\n", lines=True)
     say(textwrap.fill(rule.explanation, 88), lines=True)
     example = EXAMPLES[rule.id]
     for title, text in (("released", example.old), ("bad", example.bad), ("good", example.good)):
         if text:
             say(f"\n{title}:\n" + textwrap.indent("\n".join(example_lines(text)), "    "), lines=True)
-
-
-def _letters(rule_id: str) -> str:
-    """What an id begins with: TW, TL, TWL."""
-    return "".join(takewhile(str.isalpha, rule_id))
