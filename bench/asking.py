@@ -1,9 +1,9 @@
-"""Compare how fast tagwire's connections and the clients of its peers exchange requests on one loopback connection.
+"""Compare the speed of requests through tagwire's connections and other clients, on one loopback connection.
 
     .venv-bench/bin/python bench/asking.py [rounds]
 
-Each client waits for the answer to a request before it sends the next one. The server answers with prepared bytes in
-a process of its own. Times are the best of all rounds, which run one client after the other.
+Each client waits for a response before it sends the next request. The server runs in its own process and sends prepared
+bytes. Times are the best of all rounds, in which the clients run one after another.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LARGE: Final = 1_000_000
 
 
 def serve(listening: socket.socket) -> None:
-    """Answer every connection, each in a thread of its own."""
+    """Answer every connection, each in its own thread."""
     host, port = listening.getsockname()
     partition = PartitionData(partition_index=0, high_watermark=1, records=bytes(LARGE))
     answers = {
@@ -85,7 +85,7 @@ def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def requests_of_tagwire() -> tuple[Any, Any]:
-    """Return a small request, and one with a large answer."""
+    """Return a small request, and one with a large response."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
     fetch = messages.FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
     return messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), fetch
@@ -110,7 +110,7 @@ def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """kafka-python's client, with which its own consumers and producers send."""
+    """kafka-python's client, which its consumers and producers use."""
     from kafka.net.compat import KafkaNetClient
     from kafka.protocol.consumer import FetchRequest, HeartbeatRequest
 
@@ -136,7 +136,7 @@ def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 async def repeated(ask: Callable[[], Awaitable[Any]], number: int) -> None:
-    """Send requests one after the other."""
+    """Send requests one after another."""
     for _ in range(number):
         await ask()
 

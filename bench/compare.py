@@ -1,8 +1,8 @@
-"""Two commits beside each other: `make bench-compare BASE=main` for the working tree, `HEAD=commit` for another commit.
+"""Compare two commits: `make bench-compare BASE=main` for the working tree, `HEAD=commit` for another commit.
 
-Each is built and installed into a folder of its own under build/bench, with its own generated classes, and runs in a
-process of its own. Every round asks both for the same work, one after the other, in turns; a ratio is taken within a
-round, so that both had the same machine. What is run, and how it is timed, is this checkout's `bench/` on both sides.
+Each is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
+process. Every round runs the same work on both, in alternating order; ratios are taken within a round, so that both
+sides had the same load. Both use this checkout's `bench/` for the work and the timing.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _installed(revision: str) -> Path:
-    """The folder where a commit is installed for this Python; "" is the working tree, which is installed each time."""
+    """Install a commit for this Python and return its folder; "" is the working tree, which is always reinstalled."""
     release = f"{sys.version_info.major}.{sys.version_info.minor}"
     if not revision:
         target = _BUILT / f"working-tree-{release}"
@@ -79,7 +79,7 @@ def _git(*arguments: str) -> str:
 
 
 def _install(source: Path, target: Path) -> None:
-    """With the native engine, and with the pins of this checkout, so that both are compiled alike."""
+    """Install with the native engine and this checkout's pins, so that both are compiled alike."""
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")
     environment = {**os.environ, "TAGWIRE_BUILD": "require", "PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins}
@@ -102,7 +102,7 @@ def _worker(folder: Path) -> Iterator[Worker]:
 
 
 def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
-    """The times of both, and how many times the head's time the base takes."""
+    """Return the times of both, and the ratio of the base's time to the head's."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):

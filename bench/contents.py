@@ -1,8 +1,7 @@
-"""What the benchmarks send: plain data, the same for every library.
+"""The content of the benchmark messages: plain data, the same for every library.
 
-The messages are those that brokers and clients exchange most, in sizes that
-are real for a large cluster. Broker and partition numbers are small, as they
-are in real clusters (CPython keeps the ints from -5 to 256 ready).
+These are the messages that brokers and clients exchange most, in sizes of a large cluster. Broker and partition numbers
+are small, as in real clusters (CPython preallocates the ints from -5 to 256).
 """
 
 from random import Random
@@ -139,12 +138,12 @@ class Heartbeat(NamedTuple):
 
 
 def api_versions() -> ApiVersions:
-    """A broker with 60 APIs."""
+    """Return a broker with 60 APIs."""
     return ApiVersions(0, [(key, key % 3, 3 + key % 15) for key in range(60)], 123)
 
 
 def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Metadata:
-    """A cluster of 20 brokers with 1,000 topics of 12 partitions, each on three brokers."""
+    """Return a cluster of 20 brokers with 1,000 topics of 12 partitions, each on three brokers."""
     random = Random(7)
     return Metadata(
         0,
@@ -165,7 +164,7 @@ def _topic(number: int, partitions: int, brokers: int, random: Random) -> Topic:
 
 
 def produce() -> Produce:
-    """10 topics of 10 partitions, 1 KiB of records each."""
+    """Return 10 topics of 10 partitions, with 1 KiB of records each."""
     return Produce(None, -1, 30000, [(f"topic-{topic}", _batches()) for topic in range(_TOPICS)])
 
 
@@ -174,7 +173,7 @@ def _batches() -> list[tuple[int, bytes]]:
 
 
 def fetch() -> Fetch:
-    """10 topics of 10 partitions, 1 KiB of records each."""
+    """Return 10 topics of 10 partitions, with 1 KiB of records each."""
     partitions = [
         FetchedPartition(index, 0, 100000 + index, 99990 + index, 10, None, -1, _RECORDS)
         for index in range(_PARTITIONS)
@@ -183,12 +182,12 @@ def fetch() -> Fetch:
 
 
 def offset_commit() -> OffsetCommit:
-    """A consumer's 100 partitions of one topic."""
+    """Return a consumer's 100 partitions of one topic."""
     partitions = [CommittedPartition(index, 1_000_000 + index * 37, 7, "meta") for index in range(100)]
     member = "member-9c9b3a6e-7d0e-4d55-8b3c-0a3f9b7f5f11"
     return OffsetCommit("my-consumer-group", 42, member, None, [("topic-orders", partitions)])
 
 
 def heartbeat() -> Heartbeat:
-    """The smallest answer there is: what a call costs apart from its bytes."""
+    """Return the smallest response, which measures the overhead of a call."""
     return Heartbeat(0, 0)

@@ -1,9 +1,7 @@
-"""What an import costs: CPU time in fresh processes, many of them, the median.
+"""Measure the cost of imports: the median CPU time of many fresh processes.
 
-The clock starts when the interpreter is up, so a bare interpreter is not in
-the figures. Each process gets only the folders that hold the packages (`-I -S`),
-so that no start-up file of an environment imports something for free. A first
-run, which compiles, is not counted.
+The clock starts after the interpreter's startup. Each process only gets the package folders (`-I -S`), so that the
+environment's startup files import nothing in advance. A first run, which compiles, is not counted.
 """
 
 import os
@@ -62,7 +60,7 @@ for step in sys.argv[2:]:
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
-    """A row for each library and step."""
+    """Return a row for each library and step."""
     folders = _folders(_PACKAGES)
     runs: dict[str, list[list[tuple[float, int]]]] = {library: [] for library in _STEPS}
     with tempfile.TemporaryDirectory() as cache:
@@ -70,7 +68,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
                 run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
-                if number:  # the first one compiled
+                if number:  # the first run compiled
                     runs[library].append(run)
     return [
         {
@@ -85,13 +83,13 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
 
 
 def _folders(packages: Iterable[str]) -> list[str]:
-    """Where the packages lie, in the order of the import path."""
+    """Return the folders of packages, in import path order."""
     found = {str(Path(str(import_module(name).__file__)).parents[1]) for name in packages}
     return sorted(found, key=sys.path.index)
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """CPU seconds and modules loaded, step by step, in a process of its own."""
+    """Return CPU seconds and number of loaded modules per step, measured in a new process."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

@@ -1,11 +1,9 @@
-"""One face for all libraries: how each builds, encodes and decodes the messages of the benchmark.
+"""A common interface of all libraries: how each builds, encodes and decodes the benchmark messages.
 
-Each library builds its message from the same content, in the way that its own
-users do. Where one lacks the version, it works in its nearest one, which is
-said beside its figures: that is less work for each message, never more.
+Each library builds its message from the same content, as its users would. A library without the version uses its
+closest one, which the results mention; that is less work per message, never more.
 
-Peers are imported by name, so that these modules load, and type-check, where
-the peers are not installed.
+Peers are imported by name, so that these modules load and type-check without them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +26,7 @@ VERSIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A library's way with one message."""
+    """A library's implementation for one message."""
 
     version: int | None
     """The version of the message that it speaks; None where it has the same content in a format of its own."""
@@ -43,20 +41,20 @@ class Contender:
 
 
 class Library:
-    """A library. A subclass imports it when it is made."""
+    """A library, imported when an object is created."""
 
     name: str
     """As the Python package index has it."""
 
     @property
     def installed(self) -> str:
-        """The installed version."""
+        """Return the installed version."""
         return installed_version(self.name)
 
     def contenders(self) -> Mapping[str, Contender]:
-        """Its contender for each message of the benchmark that it has."""
+        """Return the library's contender for each benchmark message that it supports."""
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """What reads all fields of a struct of its kind; None for what is no struct. See `touching`."""
+        """Return a function that reads all fields of such a struct, or None for other values. See `touching`."""
         raise NotImplementedError

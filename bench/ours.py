@@ -1,4 +1,4 @@
-"""tagwire's contenders: generated classes, all strict checks on, by the engine in use and by the pure one."""
+"""tagwire's contenders: generated classes with all strict checks, in the current engine and in the pure one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,20 +13,20 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """This project, as its users meet it."""
+    """tagwire, as its users would call it."""
 
     name = "tagwire"
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # what runs, installed or not
+        return str(import_module("tagwire").__version__)  # the running version, installed or not
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """With those that other versions have: users see their defaults."""
+        """Include the fields of other versions: users see their defaults."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 
@@ -42,7 +42,7 @@ class Tagwire(Library):
 
 
 class PureTagwire(Tagwire):
-    """The same classes with the pure engine, which runs where there is no native one."""
+    """The same classes with the pure engine, which is used if there is no native one."""
 
     name = "tagwire, pure"
 

@@ -1,4 +1,4 @@
-"""aiokafka's contenders: schemas of tuples, interpreted. It lacks the flexible versions, so it works in older ones."""
+"""aiokafka's contenders: interpreted schemas of tuples, in older versions, because it has no flexible ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["AioKafka"]
 
 
 class AioKafka(Library):
-    """aiokafka: messages are plain tuples inside a struct."""
+    """aiokafka: messages are plain tuples in a struct."""
 
     name = "aiokafka"
 
@@ -27,7 +27,7 @@ class AioKafka(Library):
         }
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        if isinstance(value, tuple):  # structs inside a message; arrays are lists
+        if isinstance(value, tuple):  # structs in a message; arrays are lists
             return tuple
         schema = getattr(value, "SCHEMA", None)
         return None if schema is None else attributes(schema.names)

@@ -1,4 +1,4 @@
-"""kafka-python's contenders: classes from JSON at run time, one flat encoder and decoder compiled for each version."""
+"""kafka-python's contenders: classes made from JSON at run time, with a compiled encoder and decoder per version."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["KafkaPython"]
 
 
 class KafkaPython(Library):
-    """kafka-python: one class for all versions, the version an argument."""
+    """kafka-python: one class for all versions, with the version as an argument."""
 
     name = "kafka-python"
 
@@ -35,7 +35,7 @@ class KafkaPython(Library):
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
     version = VERSIONS[cls.__name__]
-    # A message knows its version: `encode(version=...)` fails on one that was decoded.
+    # A decoded message knows its version, and `encode(version=...)` fails for it.
     return Contender(
         version, make(cls, version), lambda message: message.encode(), lambda data: cls.decode(data, version=version)
     )

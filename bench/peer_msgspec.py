@@ -1,4 +1,4 @@
-"""msgspec's contenders: the same content as MessagePack arrays, in structs of C. Another format, so no version."""
+"""msgspec's contenders: the same content as MessagePack arrays, in C structs. Another format, so without versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """The fastest that Python has for objects of a fixed shape, and what they would take in bytes of its own."""
+    """The fastest objects of fixed shape in Python, and their size in another format."""
 
     name = "msgspec"
 
@@ -35,7 +35,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # In functions, as the other libraries' calls are: such a call costs as much as a small message.
+        # In functions, like the other libraries' calls: a call costs as much as a small message.
         return Contender(
             None,
             make,

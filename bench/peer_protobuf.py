@@ -1,8 +1,7 @@
-"""protobuf's contenders: the same content in its own format, in messages of its C library. So they have no version.
+"""protobuf's contenders: the same content in its own format, in messages of its C library, without versions.
 
-It makes a Python object of a field when that is asked for, so that its decoding
-leaves most of the work to the reader: not the same as making all objects.
-The descriptors are built here, since a compiler of .proto files is no peer.
+It makes a Python object of a field only on access, so its decoding leaves most of the work to the reader. The
+descriptors are built here, because a compiler of .proto files is not part of the comparison.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ _HEARTBEAT: Final = {"Heartbeat": "throttle_time_ms:int32 error_code:int32"}
 
 
 class Protobuf(Library):
-    """What teams take who leave Kafka's encoding for a general one."""
+    """An alternative for teams that prefer a general format to Kafka's."""
 
     name = "protobuf"
 
@@ -62,7 +61,7 @@ class Protobuf(Library):
         return Contender(None, make, lambda message: message.SerializeToString(), lambda data: cls.FromString(data))
 
     def _class(self, shapes: Mapping[str, str]) -> Any:
-        """The class of the last of the shapes, each `field:type` in the order of its numbers."""
+        """Return the class of the last shape; each shape is `field:type` in the order of numbers."""
         file = self._descriptors.FileDescriptorProto(name=f"{list(shapes)[-1]}.proto", package="bench", syntax="proto3")
         for name, fields in shapes.items():
             message = file.message_type.add(name=name)

@@ -1,4 +1,4 @@
-"""Results as one table for a terminal."""
+"""Format results as a table for a terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Table = list[tuple[str, ...]]
 
 
 def speed_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """The time of one call, and for each peer how many times tagwire's time that is."""
+    """Return the time of a call and, for each peer, the ratio to tagwire's time."""
     names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:
@@ -30,14 +30,14 @@ def _compared(row: dict[str, Any], name: str) -> str:
 
 
 def time_text(microseconds: float | None) -> str:
-    """A time in three digits; "" if it was not measured."""
+    """Return a time in three digits, or "" if it was not measured."""
     if microseconds is None:
         return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
 
 
 def aligned(table: Table) -> str:
-    """A table for a terminal."""
+    """Return a table for a terminal."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
     return "\n".join(lines)

@@ -1,6 +1,6 @@
-"""Compare tagwire with its peers: one table of CPU times, in a few minutes. `make bench` runs this.
+"""Compare tagwire with its peers: a table of CPU times, in a few minutes. `make bench` runs this.
 
-`--quick` only shows that everything works; its figures mean nothing. docs/benchmarks.md explains the table.
+`--quick` only shows that everything works; its numbers are meaningless. docs/benchmarks.md explains the table.
 """
 
 import argparse

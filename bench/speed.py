@@ -1,4 +1,4 @@
-"""Encode, decode, decode and read all of it, construct and encode: each message, each library, in one process."""
+"""Encode, decode, decode and read everything, construct and encode: each message, each library, in one process."""
 
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -22,7 +22,7 @@ SpeedRow = dict[str, Any]
 def measure_speed(
     libraries: Iterable[Library], *, rounds: int, seconds: float, progress: Callable[[str], None]
 ) -> list[SpeedRow]:
-    """A row for each message and operation."""
+    """Return a row for each message and operation."""
     libraries = list(libraries)
     fields = {library.name: library.fields for library in libraries}
     by_library = {library.name: library.contenders() for library in libraries}
@@ -38,12 +38,12 @@ def measure_speed(
 
 
 def operations(message: str) -> list[str]:
-    """What is measured of a message."""
+    """Return the operations measured for a message."""
     return [each for each in OPERATIONS if each != "decode views=True" or message in _WITH_VIEWS]
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Libraries of the same version write the same bytes, and all write back what they read: else there is no race."""
+    """Check that libraries of one version write equal bytes, and that all write back what they read."""
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
         expected = ours.encode(ours.make())
@@ -74,7 +74,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """One of the operations, as a call. Where a library has no `gc=False` or no views, its plain decoding."""
+    """Return an operation as a call. A library without `gc=False` or views uses its plain decoding."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -1,9 +1,7 @@
-"""Timing on shared machines: CPU time of the thread, contenders interleaved, medians and ratios with their spread.
+"""Timing on shared machines: CPU time of the thread, interleaved contenders, medians and ratios with their spread.
 
-Wall time says how busy the machine was; CPU time mostly does not. What remains
-(caches, clock rates) drifts slowly, so every round runs each contender once, in
-a random order, and ratios are taken within a round: both sides then had the
-same machine.
+Wall time depends on the machine's load; CPU time mostly does not. The remaining effects (caches, clock rates) drift
+slowly, so every round runs each contender once in random order, and ratios are taken within a round.
 """
 
 import gc
@@ -17,7 +15,7 @@ __all__ = ["Ratio", "interleaved", "ratio"]
 
 
 class Ratio(NamedTuple):
-    """How many times longer one took than the other: the median over the rounds, and the middle half."""
+    """How many times longer one took than the other: the median over the rounds, and the quartiles."""
 
     middle: float
     low: float
@@ -30,13 +28,13 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """CPU seconds of a call by name, a figure for each round; each runs for about `seconds` in each round."""
+    """Return the CPU seconds per call by name, one value per round; each runs for about `seconds` in each round."""
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # what the benchmark itself holds is not rescanned; the collector stays on, as in an application
+    gc.freeze()  # skips the benchmark's own objects; the collector stays on, as in an application
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
@@ -60,7 +58,7 @@ def _once(function: Callable[[], object], calls: int) -> float:
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """Their time in units of ours, round by round."""
+    """Return their time relative to ours, round by round."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     if len(ratios) < 2:
         return Ratio(*ratios, *ratios, *ratios)

@@ -1,9 +1,7 @@
-"""Reading a whole decoded message: every field of every struct, every element of every array.
+"""Read a whole decoded message: every field of every struct, every element of every array.
 
-Some libraries decode little and make an object when it is asked for, others make
-all at once; what a program pays that looks at everything is the two together.
-The reader is made from a decoded message and does the same for all libraries:
-each struct's fields by one call into C, so that the time is the library's.
+Some libraries decode lazily and others at once; a program that reads everything pays for both steps. The reader is made
+from a decoded message and works alike for all libraries, with one C call per struct, so that the time is the library's.
 """
 
 from collections import deque
@@ -18,14 +16,14 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """What reads attributes of a struct, of which there are two or more."""
+    """Return a function that reads these attributes of a struct, at least two."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """What reads all of messages like `sample`; None for a value that has no parts."""
+    """Return a function that reads everything in messages like `sample`, or None for a value without parts."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
@@ -33,7 +31,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # a tuple's own elements are there; others are made, or at least looked at
+        return tuple  # a tuple's elements exist already; others are created, or at least read
     return lambda array: deque(map(element, array), 0)
 
 

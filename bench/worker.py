@@ -1,6 +1,6 @@
-"""Times one installation of tagwire for `compare`, which has it on the path: a question a line, an answer a line.
+"""Time one installation of tagwire for `compare`, which puts it on the path: a question and an answer per line.
 
-A question is a message, an operation and seconds, by tabs; the answer is seconds for each call, or why there are none.
+A question is a message, an operation and seconds, separated by tabs; the answer is seconds per call, or an error.
 """
 
 import sys
@@ -14,7 +14,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Answer until the questions end."""
+    """Answer until the input ends."""
     tagwire = Tagwire()
     contenders = tagwire.contenders()
     known: dict[str, Callable[[], object]] = {}
@@ -25,7 +25,7 @@ def main() -> None:
             if question not in known:
                 known[question] = work(contenders[message], operation, tagwire.fields)
             (took,) = interleaved({"": known[question]}, rounds=1, seconds=float(seconds))[""]
-        except (TypeError, NotImplementedError) as fault:  # an older commit may lack an argument
+        except (TypeError, NotImplementedError) as fault:  # an older commit may not have an argument
             print(f"not there: {fault}", flush=True)
         else:
             print(took, flush=True)

@@ -1,10 +1,10 @@
-"""Fuzzes the decoders of kafka-python with mutated responses, and prints each kind of finding with small bytes for it.
+"""Fuzz the decoders of kafka-python with mutated responses, and print each kind of finding with a small example.
 
     python fuzz_kafka_python.py --runs 20000
     python fuzz_kafka_python.py --atheris work seeds
 
-An input is a response behind its API key and version, as `tagwire fuzz corpus --kind response --prefix key` writes it.
-Without --atheris it is a loop over mutations, which needs no fuzzer.
+An input is a response after its API key and version, as written by `tagwire fuzz corpus --kind response --prefix key`.
+Without --atheris it runs a simple loop over mutations, which needs no fuzzer.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _DETAILS = re.compile(r"\d+ ?|: .*|s\b")
 
 
 def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:
-    """Whether the bytes are as an encoder writes them, and why Kafka's own reader refuses them, "" if it does not."""
+    """Return whether the bytes are as an encoder would write them, and Kafka's own reader's error, or ""."""
     try:
         cls.decode(body, version, strict=False)
     except tagwire.DecodeError as error:
@@ -45,7 +45,7 @@ def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, s
 
 
 def finding(data: bytes) -> str:
-    """What kafka-python does that Kafka's format does not allow, "" for nothing."""
+    """Return how kafka-python violates Kafka's format, or ""."""
     key, version, body = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big"), data[4:]
     decoder = DECODERS.get(key)
     if len(data) < 4 or decoder is None or version > decoder.max_version:
@@ -66,19 +66,19 @@ def finding(data: bytes) -> str:
 
 
 def target(data: bytes) -> None:
-    """For fuzzers and `tagwire fuzz minimise`: raises what was found."""
+    """Raise the finding (for fuzzers and `tagwire fuzz minimise`)."""
     found = finding(data)
     if found:
         raise AssertionError(found)
 
 
 def same(found: str) -> Callable[[bytes], bool]:
-    """The property that is kept while bytes become fewer."""
+    """Return the property that minimising keeps."""
     return lambda data: finding(data) == found
 
 
 def loop(mutator: Mutator, runs: int, seed: int) -> None:
-    """Mutate seeds, and print what was found, with how often it was."""
+    """Mutate seeds, and print findings with their counts."""
     random, smallest, counts = Random(seed), dict[str, bytes](), Counter[str]()
     for _ in range(runs):
         data = mutator.mutate(mutator.seed(random), random).data

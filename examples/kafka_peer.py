@@ -1,6 +1,6 @@
-"""A mock peer from which Kafka clients bootstrap, to which they produce, and from which they consume.
+"""A mock peer that Kafka clients can bootstrap from, produce to, and consume from.
 
-It has one topic of one partition, in memory. It shows how far a short script gets; it is no broker.
+It has one topic with one partition, in memory. It shows how far a short script gets; it is not a broker.
 """
 
 import uuid
@@ -18,7 +18,7 @@ TOPIC_ID = uuid.UUID(int=25)
 
 
 class OneTopic:
-    """The script: what the peer answers, and the batches that were produced."""
+    """The script: the peer's responses, and the produced batches."""
 
     def __init__(self, peer: MockPeer) -> None:
         self.batches: list[RecordBatch] = []
@@ -55,5 +55,5 @@ class OneTopic:
         records = b"".join([batch.encode() for batch in self.batches if batch.last_offset >= start])
         partition = PartitionData(high_watermark=self.end, last_stable_offset=self.end, records=records)
         topic = FetchableTopicResponse(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])
-        wait = 0 if records else request.message.max_wait_ms / 1000  # as a broker without new records does
+        wait = 0 if records else request.message.max_wait_ms / 1000  # like a broker without new records
         return Reply(kafka.FetchResponse(responses=[topic]), delay=wait)

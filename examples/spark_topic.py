@@ -1,17 +1,17 @@
-"""A topic of Kafka with several messages in several versions, as tables: one for each message, one for bad rows.
+"""Write a Kafka topic with several messages in several versions as tables: one per message, and one for bad rows.
 
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \\
         examples/spark_topic.py localhost:9092 requests tables
 
-The jar has the version of your PySpark; that of 4.2.0 also works with 4.3.0.
+The jar has the version of your PySpark; 4.2.0 also works with 4.3.0.
 
-Each record names its message and version in headers, as `message: HeartbeatRequest` and `version: 4`.
-The stream writes `tables/HeartbeatRequest/batch=0` and so on. What it can't decode goes to the table
-`tables/bad`, with its bytes and the reason. It reads what the topic has, ends, and goes on from there when
-it is run again. A micro-batch that runs twice replaces its own folders, so no row is there twice.
+Each record names its message and version in headers, as `message: HeartbeatRequest` and `version: 4`. The stream writes
+`tables/HeartbeatRequest/batch=0` and so on. Records that can't be decoded go to the table `tables/bad`, with their
+bytes and the reason. The query reads the available data and ends; the next run continues from there. A micro-batch that
+runs twice replaces its own folders, so rows are not duplicated.
 
-A record crosses into Python once, for its own message alone. `tables` takes any stream with the
-columns of Spark's Kafka source: `kafka_log` has them as well, so tests and replays need no broker.
+A record crosses into Python once, for its own message alone. `tables` takes any stream with the columns of Spark's
+Kafka source. `kafka_log` has these columns, so tests and replays need no broker.
 """
 
 import sys
@@ -33,7 +33,7 @@ PLACE: Final = ["topic", "partition", "offset", "timestamp"]
 
 
 def records_of_topic(spark: SparkSession, servers: str, topic: str) -> DataFrame:
-    """A topic as a stream, with headers."""
+    """Return a topic as a stream, with headers."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
     return reader.options(startingOffsets="earliest", includeHeaders="true").load()
 
@@ -72,13 +72,13 @@ def tables(records: DataFrame, folder: str) -> StreamingQuery:
 
 
 def header(name: str) -> Column:
-    """The last header of this name, as text; null if there is none."""
+    """Return the last header of this name as a string; null if there is none."""
     found = F.filter("headers", lambda each: each["key"] == name)
     return F.try_element_at(found, F.lit(-1))["value"].cast("string")
 
 
 def save(rows: DataFrame, folder: str, table: str, number: int) -> None:
-    """Write the rows of a micro-batch, in the place of those that an earlier attempt wrote."""
+    """Write the rows of a micro-batch, replacing those of an earlier attempt."""
     rows.write.mode("overwrite").parquet(f"{folder}/{table}/batch={number}")
 
 

@@ -1,8 +1,7 @@
-"""The archive proven: what each release had on the wire is what the generated classes have.
+"""The archive's proof: the generated classes have the wire formats of each release.
 
-Two ways: from the digests in `history.toml`, always; and from the jars of the
-releases, where `TAGWIRE_KAFKA_JARS` names a folder that has them (`make archive`
-fetches them to build/jars).
+The digests in `history.toml` are always checked. The jars of the releases are checked if `TAGWIRE_KAFKA_JARS` names a
+folder with them (`make archive` fetches them to build/jars).
 """
 
 import os
@@ -31,7 +30,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# The name of a field in the text of a layout: what stands before a type.
+# The name of a field in a layout's text, which precedes a type.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 
@@ -79,7 +78,7 @@ def test_what_the_archive_holds() -> None:
 
 
 def listed_jars() -> list[tuple[str, str]]:
-    """Artifact and release of each jar that the archive is made from."""
+    """Return artifact and release of each jar that the archive is made from."""
     lines = (ROOT / "message_specs" / "releases.txt").read_text().splitlines()
     return [(artifact, release) for artifact, _, release in (line.partition(":") for line in lines if line)]
 
@@ -92,7 +91,7 @@ def test_the_list_of_jars_agrees_with_the_history() -> None:
         of_component[COMPONENTS[artifact]].add(release)
     for (component, name), message in HISTORY.messages.items():
         known = {end for spans in message.versions.values() for span in spans for end in (span.first, span.last)}
-        # before their own artifacts, some components were in core
+        # some components were in core before they had their own artifacts
         assert known <= of_component[component] | of_component["core"], (component, name)
     assert sorted(of_component["clients"], key=release_order) == [*RELEASES]
 

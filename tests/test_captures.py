@@ -1,6 +1,6 @@
-"""Frames of real clients and brokers: decoded strictly, written back byte for byte, senders' faults refused.
+"""Frames of real clients and brokers: decoded strictly, encoded to the same bytes; senders' errors are rejected.
 
-tests/data/captures/README.md says where they come from.
+tests/data/captures/README.md describes their origin.
 """
 
 import gzip
@@ -91,18 +91,18 @@ def test_answers_to_a_version_that_the_broker_lacks_come_in_version_0() -> None:
         assert (frame.version, frame.message.error_code) == (0, 35)
 
 
-# ---------------------------------------------------------------- senders' faults
+# ---------------------------------------------------------------- senders' errors
 
 REBUILT = "rebuilt"
 LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
     "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation id, 'rdkafka', no tagged fields
-    "00000000"  # the fault: an int32 of 0, where a compact count is one byte
+    "00000000"  # the error: an int32 of 0 instead of a compact count of one byte
     "00 00 00".replace(" ", "")  # no topic creation, no authorized operations, no tagged fields
 )
 
 
 class Fault(NamedTuple):
-    """A frame that must be refused, and in which words."""
+    """A frame that must be rejected, and the error message."""
 
     digest: str
     """In sender_faults.json, or REBUILT for a frame that is not in the sample."""

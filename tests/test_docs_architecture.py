@@ -1,4 +1,4 @@
-"""The file map of docs/architecture.md is complete, and the pages of commands have all of them."""
+"""The file map of docs/architecture.md is complete, and the command pages list every command."""
 
 import re
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_every_command_is_a_module_and_every_module_a_command() -> None:
     assert set(commands.values()) == {name for name in modules if not name.endswith(".commands")}
 
 
-# ---------------------------------------------------------------- names of files
+# ---------------------------------------------------------------- file names
 
 FILE = re.compile(r"(?<![\w./*<{@-])((?:[\w.-]+/)*[\w-]+\.(?:py|pyx|pxi|pyi|h|c|sh))(?![\w/(.])")
 PROSE = {
@@ -54,7 +54,7 @@ OF_OTHERS = {"Python.h", "malloc.h", "pyproject.toml"}
 
 
 def test_files_that_documents_and_comments_name_exist() -> None:
-    """A name with or without folders, as far as it is given, is the end of a path in the repository."""
+    """A name, with or without folders, must be the end of a path in the repository."""
     there = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "data" not in path.parts]
     paths = [path.relative_to(ROOT) for path in (*there, *ROOT.glob("*"))]
     known = {"/".join(path.parts[start:]) for path in paths for start in range(len(path.parts))} | OF_OTHERS

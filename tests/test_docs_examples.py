@@ -1,12 +1,12 @@
-"""Every example of README.md and docs/*.md is executed, and what it prints is held against what the page says.
+"""Run every example of README.md and docs/*.md, and compare the output with the page.
 
-    python   runs in one namespace for each page
-    sh       runs through bash, with the commands of this environment; its error output is printed too
-    python   with Spark in it runs where there is Spark, with the tests' own session
-    text     right behind one of them: what that one prints; a line of three dots stands for any lines
+    python   runs in one namespace per page
+    sh       runs in bash, with this environment's commands; its error output is included
+    python   examples with Spark run if Spark is available, in the tests' own session
+    text     directly after an example: its output; a line of three dots stands for any lines
 
-All examples of a page share an empty folder and run in their order. Blocks of other languages are shown, not run;
-what a `console` block asks of make must at least be a target.
+All examples of a page run in order in a shared folder, which is empty at first. Blocks of other languages are not run,
+but make targets in `console` blocks must exist.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ SHOWN_ONLY = {"console", "elisp", "jinja", "json", "lua", "toml", "text", "yaml"
 
 
 class Example(NamedTuple):
-    """A block that is executed."""
+    """A block that is run."""
 
     place: str
     language: str
@@ -86,7 +86,7 @@ def matches(printed: str, expected: str) -> bool:
 
 
 def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """`make test` tries what is read first."""
+    """Mark the pages that `make test` includes."""
     return () if page.name in ("README.md", "tutorial.md") else (pytest.mark.thorough,)
 
 
@@ -94,14 +94,14 @@ def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize("page", [pytest.param(page, marks=_marks(page), id=page.name) for page in PAGES])
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
-        spark_session.session()  # workers find files of the examples from the root of the repository, and so must we
+        spark_session.session()  # Spark's workers resolve files from the repository root
         (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
     without_spark = False
     for example in examples(page):
         is_python = example.language == "python"
-        # What comes behind an example with Spark goes on with what that one made.
+        # Examples after a Spark example depend on its results.
         if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
             without_spark = True
             continue
@@ -112,7 +112,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.skipif("TAGWIRE_BROKER" not in os.environ, reason="make test-broker starts a broker")
 def test_examples_with_a_real_broker() -> None:
-    """The page about brokers without its mock peer: the rest must print the same."""
+    """The page about brokers without its mock peer prints the same with a real broker."""
     from tagwire import PeerConnectionError, connect
     from tagwire_messages import registry
 

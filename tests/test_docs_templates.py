@@ -1,4 +1,4 @@
-"""docs/templates.md, the public view model, says what the dataclasses and the steps are."""
+"""docs/templates.md, the public view model, matches the dataclasses and the steps."""
 
 import ast
 import dataclasses
@@ -47,14 +47,14 @@ def section(heading: str) -> str:
 
 
 def table(text: str, title: str) -> list[list[str]]:
-    """The cells of the table whose first column has this title."""
+    """Return the cells of the table whose first column has this title."""
     _, _, rest = text.partition(f"| {title} |")
     rows = rest.partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
 
 
 def shapes_of(module: ModuleType, step: str) -> dict[str, set[str]]:
-    """By shape, the attributes that calls of the step's class give."""
+    """Return, by shape, the attributes that calls of the step's class return."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == step:
@@ -70,7 +70,7 @@ def test_every_view_has_its_section() -> None:
 
 
 def attributes_of(view: type) -> list[tuple[str, str]]:
-    """Name and annotation of each attribute, as they stand in the source."""
+    """Return name and annotation of each attribute, as written in the source."""
     [body] = [node.body for node in ast.parse(inspect.getsource(view)).body if isinstance(node, ast.ClassDef)]
     return [
         (ast.unparse(node.target), ast.unparse(node.annotation).replace("'", "").replace(" | ", " or "))

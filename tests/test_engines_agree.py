@@ -1,9 +1,9 @@
-"""The engines and the layout interpreter: one contract, held together on good and bad bytes and values.
+"""The engines and the layout interpreter follow one contract, compared on valid and invalid bytes and values.
 
-What refuses hands over to the interpreter, for the place of the fault. So a generated serializer that refuses too much
-would only be slow, and one that accepts too much would be wrong in silence: neither shows in `encode` and `decode`, so
-both are asked directly. The native engine raises where the interpreter contradicts its refusal, so it is asked as users
-do, and its errors are compared as well.
+A generated serializer that rejects something hands over to the interpreter to locate the error. So one that rejects too
+much is only slow, one that accepts too much is silently wrong, and `encode` and `decode` reveal neither: the tests call
+both directly. The native engine raises if the interpreter contradicts it, so the tests use public calls and also
+compare its errors.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,11 +30,11 @@ Read = tuple[Any, int] | Refusal
 NO_LIMITS = Limits()
 
 
-# ---------------------------------------------------------------- the ways
+# ---------------------------------------------------------------- the engines
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """What the generated serializer makes of all of `data`."""
+    """Return the generated serializer's result for all of `data`."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
@@ -76,7 +76,7 @@ def count_pure(sample: Sample, message: Any) -> int | Refusal:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
-        return f"refused: {type(fault).__name__}"  # not its text: an int of 5000 digits has none
+        return f"refused: {type(fault).__name__}"  # not the message: an int of 5000 digits has no string
     return len(out)
 
 
@@ -113,7 +113,7 @@ if Plan is not None:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Equal, and of the same types all the way down: 1 is not True here, nor a tuple a list."""
+    """Whether values and types are deeply equal; 1 differs from True, and a tuple from a list."""
     if type(one) is not type(other):
         return False
     if isinstance(one, Struct):
@@ -138,7 +138,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Whether only one refuses, or the native engine says it in other words."""
+    """Whether only one of them rejects the input, or the native engine's error differs."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))
@@ -168,7 +168,7 @@ def test_on_what_kafka_writes() -> None:
 
 
 def test_the_native_engine_has_every_version() -> None:
-    """Of all classes that we generate; "" where there is no native engine, too."""
+    """Covers all generated classes; "" without a native engine."""
     obstacles = {str(each): native_obstacle(each.cls, each.version) for each in samples()}
     assert {each: what for each, what in obstacles.items() if what} == {}
 
@@ -186,11 +186,11 @@ def test_on_damaged_bytes() -> None:
         if what:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < accepted < 28_000  # else the damage is too harmless, or too coarse, to tell much
+    assert 2_000 < accepted < 28_000  # otherwise the damage is too small or too large to be useful
 
 
 def any_way(random: Random) -> dict[str, Any]:
-    """Lenient, with narrow limits, or with views: arguments of `decode`."""
+    """Return arguments of `decode`: lenient, with low limits, or with views."""
     way = random.randrange(4)
     names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
     bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2**70))
@@ -224,7 +224,7 @@ def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None
 
 
 def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a call gives, or what it says instead."""
+    """Return the result of a call, or its error."""
     try:
         return call(*args, **kwargs)
     except DecodeError as error:

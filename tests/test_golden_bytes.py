@@ -1,7 +1,6 @@
 """Golden bytes of every version of every message, in both directions.
 
-See golden_files.py for where they come from. There is no way to update them
-but by hand, against a reference.
+golden_files.py describes their origin. They can only be updated by hand, against a reference.
 """
 
 import json
@@ -56,7 +55,7 @@ def check(cls: type[tagwire.Message], golden: Golden) -> None:
 
 
 def test_a_golden_file_can_fail(tmp_path: Path) -> None:
-    """One changed byte, and one changed value, must both be seen."""
+    """One changed byte and one changed value must both be detected."""
     text = file_of("HeartbeatResponse").read_text(encoding="utf-8")
     golden = next(read_file(file_of("HeartbeatResponse")))
     first = parse_annotated(golden.annotation)[:2].hex(" ")

@@ -1,9 +1,8 @@
-"""Golden bytes of the KIP-482 draft, by arithmetic written out: no implementation of the draft exists.
+"""Golden bytes of the KIP-482 draft, computed by hand: no implementation of the draft exists.
 
-The draft puts a buffer of optional fields before each struct: entries of
-length (a varint), tag (two bytes) and value, ended by a length of zero. As
-zig-zag, a length n is the byte 2n; unsigned, it is n. Strings have int16
-lengths, arrays and bytes int32 ones: the draft knows no compact forms.
+The draft puts a buffer of optional fields before each struct: entries of length (a varint), tag (two bytes) and value,
+terminated by a length of zero. With zig-zag, a length n is the byte 2n; unsigned, it is n. Strings have int16 lengths,
+arrays and bytes int32 ones: the draft has no compact forms.
 """
 
 import gzip
@@ -45,7 +44,7 @@ REQUEST: Json = {
 
 
 def request_v9(length: Any) -> str:
-    """The bytes of REQUEST; `length` writes the length of an optional field."""
+    """Return the bytes of REQUEST; `length` encodes the length of an optional field."""
     return (
         f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 2 + 2 bytes: "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
@@ -90,7 +89,7 @@ GOLDEN = [
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),
-    # A null user agent is not its default (""), and takes the length alone.
+    # A null user agent differs from its default (""), and takes only the length.
     ("FooResponse", 9, {"userAgent": None, "foos": []}, "04 0001 ffff 00 00000000", "02 0001 ffff 00 00000000"),
     ("FooResponse", 9, {"foos": []}, "00 00000000", "00 00000000"),
     ("FooRequest", 0, {"filters": PLAIN_FILTERS}, REQUEST_V0, REQUEST_V0),
@@ -98,7 +97,7 @@ GOLDEN = [
     *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
     ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
     ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
-    # API key 9000, version 9, correlation id 7, client id "me"; the draft leaves headers as they are
+    # API key 9000, version 9, correlation id 7, client id "me"; the draft does not change headers
     ("RequestHeader", 1, HEADER, "2328 0009 00000007 0002 6d65", "2328 0009 00000007 0002 6d65"),
     ("ResponseHeader", 0, {"correlationId": 7}, "00000007", "00000007"),
 ]
@@ -167,7 +166,7 @@ def test_optional_values_in_a_version_without_optional_fields() -> None:
 
 
 def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
-    """The third reading: each length is two more, for the tag's own bytes."""
+    """In the third reading each length is larger by two, for the tag."""
     spec = {
         "type": "data",
         "name": "Counted",
@@ -187,7 +186,7 @@ def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
 
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
-    # API key 9000, version 9, correlation id 7, client id "me": request header 1, which the draft leaves as it is
+    # API key 9000, version 9, correlation id 7, client id "me": request header 1, which the draft does not change
     head = bytes.fromhex("2328 0009 00000007 0002 6d65")
     data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
     assert data == head + request.encode(9)
@@ -200,7 +199,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """The motivation of the draft: most clients don't ask for them, and get four bytes for each topic."""
+    """The draft's motivation: most clients don't request them, but get four bytes for each topic."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

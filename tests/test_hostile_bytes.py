@@ -1,7 +1,7 @@
-"""Bytes from a peer that is broken or hostile: only DecodeErrors, bounded memory, linear work.
+"""Bytes from a broken or hostile peer: only DecodeErrors, bounded memory, linear work.
 
-Nothing here is timed: memory is what tracemalloc counts, and work is lines run
-and bytes copied, which are the same on every machine.
+Nothing here is timed: memory is measured by tracemalloc, and work in lines run and bytes copied, which are equal on
+every machine.
 """
 
 import sys
@@ -34,7 +34,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """What is wrong with how `data` is read strictly, or None. What is accepted is written back as it was."""
+    """Return what is wrong with strictly decoding `data`, or None. Accepted bytes must encode to the same bytes."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)
@@ -57,7 +57,7 @@ def lenient_fault(sample: Sample, data: bytes) -> str | None:
     try:
         message.encode(version)
     except EncodeError:
-        return None  # a null that the version has no bytes for
+        return None  # a null that the version can't encode
     return None
 
 
@@ -100,14 +100,14 @@ def test_an_error_without_a_place_would_be_seen() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """docs/benchmarks.md has the figure, from larger inputs."""
+    """docs/benchmarks.md has the factor, measured with larger inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)
         for way, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {way}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50  # else these inputs amplify nothing
+    assert highest > 50  # otherwise these inputs amplify nothing
 
 
 HEAD = bytes(4) + b"\x01"
@@ -137,7 +137,7 @@ def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) 
 
 
 class CountedBytes(bytes):
-    """Bytes that count what is copied out of them."""
+    """Bytes that count how much is copied from them."""
 
     copied: ClassVar[int] = 0
 
@@ -149,7 +149,7 @@ class CountedBytes(bytes):
 
 
 def work_of(function: Callable[[], object]) -> int:
-    """Lines run and bytes copied by `function`."""
+    """Return the lines run and bytes copied by `function`."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:
@@ -184,7 +184,7 @@ def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Cal
 
 
 def metadata(partitions: int, tags: bytes) -> bytes:
-    """MetadataResponse v12 with one topic; `tags` is the tag section of each partition."""
+    """Return a MetadataResponse v12 with one topic; `tags` is the tag section of each partition."""
     partition = pack(">hiii", 0, 0, 1, 5) + b"\x01\x01\x01" + tags
     topic = b"\0\0\x02t" + bytes(16) + b"\0" + uvarint_bytes(partitions + 1) + partition * partitions + bytes(4) + b"\0"
     return HEAD + b"\0" + bytes(4) + b"\x02" + topic + b"\0"
@@ -195,7 +195,7 @@ def tag_section(count: int, entry: Callable[[int], bytes]) -> bytes:
 
 
 def api_versions(tags: bytes) -> bytes:
-    """ApiVersionsResponse v3 without any API; tags 0 to 3 are known."""
+    """Return an ApiVersionsResponse v3 without APIs; tags 0 to 3 are known."""
     return b"\0\0" + b"\x01" + bytes(4) + tags
 
 

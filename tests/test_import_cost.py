@@ -1,7 +1,7 @@
-"""What an import loads, counted in modules: times are for bench/, which has a quiet machine or says so.
+"""What an import loads, counted in modules; bench/ measures times.
 
-Each step runs in a process of its own that has nothing but the folders of the
-packages on its path, so that no start-up file of an environment hides a module.
+Each step runs in its own process with only the package folders on its path, so that the environment's startup files
+hide no module.
 """
 
 import os
@@ -65,7 +65,7 @@ PACKAGE = "import tagwire, tagwire_messages"
 
 
 def loaded(before: str, step: str, engine: str = "") -> set[str]:
-    """The modules that `step` loads after `before`; with the engine that this run has, or the one named."""
+    """Return the modules that `step` loads after `before`, with the given or this run's engine."""
     command = [sys.executable, "-I", "-S", "-c", CHILD, os.pathsep.join(FOLDERS), before, step]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": engine} if engine else {})
     return set(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split())

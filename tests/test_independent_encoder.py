@@ -1,4 +1,4 @@
-"""The witness is tested against Kafka's own bytes before it may witness anything."""
+"""The independent encoder is tested against Kafka's own bytes before other tests rely on it."""
 
 import base64
 import gzip
@@ -46,7 +46,7 @@ def versions_of(spec: dict[str, Any]) -> range:
 def disagreements(
     vectors: Iterator[tuple[dict[str, Any], dict[str, Any]]], specs: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """How many vectors were tried, and which of them the encoder writes differently."""
+    """Return how many vectors were tried, and which ones the encoder writes differently."""
     tried, differ = 0, []
     for row, value in vectors:
         tried += 1
@@ -79,7 +79,7 @@ def has_records(fields: list[dict[str, Any]]) -> bool:
 
 
 def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
-    """But for messages with records, whose content that JSON form leaves out."""
+    """Except messages with records, whose content Kafka's JSON omits."""
     vectors = (
         (row, row["json_out"])
         for row in rows("golden_vectors")
@@ -92,13 +92,13 @@ def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
 
 
 def test_it_writes_the_test_messages_as_kafka_does() -> None:
-    """Nullable structs tagged and not, floats, zero-copy bytes, hexadecimal defaults."""
+    """Nullable structs, tagged or not; floats, zero-copy bytes, hexadecimal defaults."""
     vectors = ((row, row["json_out"]) for row in rows("test_messages") if row["message"] != "SimpleRecordsMessage")
     tried, differ = disagreements(vectors, TEST_SPECS)
     assert (tried, differ) == (18, [])
 
 
-# FooResponse of the draft, by arithmetic: a buffer entry is length, tag, value; length 0 ends the buffer.
+# The draft's FooResponse, computed by hand: a buffer entry is length, tag, value; length 0 ends the buffer.
 USER_AGENT = {"userAgent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]}
 DRAFT_VECTORS = [
     pytest.param(

@@ -1,7 +1,6 @@
-"""Our classes against bytes and verdicts of Kafka's own, one test a file of cases.
+"""The generated classes against bytes and verdicts of Kafka's own, one test per file of cases.
 
-A test collects all that differs and shows the first few: one row a test would
-be thousands of tests that say the same.
+A test collects all differences and shows the first few, because a test per row would mean thousands of similar tests.
 """
 
 import json
@@ -19,7 +18,7 @@ Row = dict[str, Any]
 
 
 def differences(name: str, check: Callable[[Row], str | None], at_least: int) -> None:
-    """Fail with the rows for which `check` finds something, and where there are fewer than `at_least`."""
+    """Fail with the rows for which `check` returns a difference, or if there are fewer than `at_least` rows."""
     cases = list(present(name))
     found = [(label(row), what) for row in cases if (what := check(row))]
     assert not found, f"{len(found)} of {len(cases)} differ, such as {found[:5]}"
@@ -40,7 +39,7 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    is_renamed = row["message"] != cls.NAME  # then its fields may have other names since, and JSON other keys
+    is_renamed = row["message"] != cls.NAME  # its fields, and keys in JSON, may have been renamed, too
     if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
@@ -85,7 +84,7 @@ def test_unsupported_values_are_refused_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Whether Kafka reads a mutated row to its end and writes it back the same."""
+    """Whether Kafka reads a mutated row completely and writes it back unchanged."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 
@@ -114,7 +113,7 @@ def test_mutations_leniently() -> None:
             return f"refused: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # These rows have records as base64, as our lossless form has them, and no unknown tags.
+        # These rows have records as base64, like tagwire's lossless form, and no unknown tags.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)
@@ -134,7 +133,7 @@ def test_probes_of_tag_sections() -> None:
         same = row["ok"] and row.get("rewrite_hex") == row["hex"]
         try:
             assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
-            # The highest tag reads and writes here; Kafka reads it and then refuses to write it.
+            # Tagwire reads and writes the highest tag; Kafka reads it but refuses to write it.
             assert same or row["name"] == "tag 2^31-1", row["name"]
         except tagwire.DecodeError:
             assert not same, row["name"]
@@ -157,12 +156,12 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Strict takes what the reference reads whole and writes back the same, lenient all that it reads."""
+    """Strict decoding accepts what Kafka reads fully and writes unchanged; lenient decoding what Kafka reads."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # one of version -1, which the reference does not check at all, and an old header
+            continue  # of version -1, which Kafka does not check, and an old header
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

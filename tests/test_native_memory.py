@@ -1,4 +1,4 @@
-"""The native engine owns what it should: no leaks, no object freed while it is in use, plans shared by threads."""
+"""Memory of the native engine: no leaks, no object freed while in use, and plans shared by threads."""
 
 import gc
 import sys
@@ -25,7 +25,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Calls that take all ways through the engine: good and bad bytes, good and odd values."""
+    """Return calls that cover all paths in the engine: valid and invalid bytes, valid and odd values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):
@@ -105,7 +105,7 @@ def test_classes_and_their_plans_are_freed() -> None:
 
 
 class Meddler:
-    """An int to whoever asks; and whoever asks finds the message changed."""
+    """An int that changes the message when it is read."""
 
     def __init__(self, meddle: Callable[[], object]) -> None:
         self.meddle = meddle
@@ -148,14 +148,14 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),  # all that is young: the message and what is made of it
+    "collected": lambda m: gc.collect(1),  # the young generation: the message and its objects
 }
 
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> None:
-    """Whatever comes of it, it is no crash; under AddressSanitizer this test says so with certainty."""
+    """Any result but a crash is fine; AddressSanitizer makes this test conclusive."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))
@@ -167,7 +167,7 @@ def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> Non
 
 
 class Disguise(MetadataResponsePartition):
-    """Asked for its fields, it takes itself away."""
+    """Removes itself when its fields are read."""
 
     __slots__ = ("message",)
 
@@ -206,7 +206,7 @@ def test_default_comparisons_that_change_the_message() -> None:
 
 
 def test_threads_share_what_is_made_on_first_use() -> None:
-    """Eight threads meet a class that nobody has used, all at once."""
+    """Eight threads use a new class at the same moment."""
     for _ in range(20):
         cls: Any = type("Fresh", (messages.MetadataResponse,), {"__slots__": ()})
         data = metadata(3).encode(12)

@@ -1,4 +1,4 @@
-"""What users get: the wheel and the sdist, built for real and installed in a fresh environment without a network."""
+"""The wheel and the sdist, built and installed in a fresh environment without a network."""
 
 import os
 import re
@@ -65,7 +65,7 @@ print(tagwire.engine(), tagwire.__version__)
 
 
 def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
-    # No PYTHONPATH and no TAGWIRE_*: they would reach into the fresh environment.
+    # PYTHONPATH and TAGWIRE_* would affect the fresh environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
     environment |= more
     line = [str(part) for part in command]
@@ -75,7 +75,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
-    """What was built; an engine is compiled for each, and how fast it is does not matter here."""
+    """Return the built file; each has an engine, whose speed does not matter here."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
@@ -94,7 +94,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that holds the wheel and nothing else."""
+    """Return the interpreter of an environment with only the wheel."""
     return installed(wheel, tmp_path_factory.mktemp("venv"))
 
 
@@ -130,7 +130,7 @@ def engines_in(wheel: Path) -> set[str]:
 
 @pytest.mark.package
 def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> None:
-    """As the installation that runs this test: both ask for an engine where there is a compiler."""
+    """Like this test's own installation: both have an engine if there is a compiler."""
     if Plan is None:
         assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
     else:
@@ -159,7 +159,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
-    # The suite's own libraries, the wheel's tagwire: what is first in the path.
+    # The suite's own libraries, but the wheel's tagwire, which is first on the path.
     environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
     where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
     assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")
@@ -170,7 +170,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 @native
 @pytest.mark.package
 def test_an_engine_that_does_not_compile(tmp_path: Path) -> None:
-    """A pure wheel that says so; where an engine is required, no wheel at all."""
+    """A pure wheel with a warning or, if an engine is required, no wheel."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
     assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
@@ -221,7 +221,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_the_wheel_says_where_all_is(wheel: Path) -> None:
-    """A package index shows the README without the repository around it: no link is relative there."""
+    """A package index shows the README outside of the repository, so no link may be relative."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         head, _, readme = archive.read(name).decode().partition("\n\n")
@@ -247,8 +247,8 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 
 @pytest.mark.package
 def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
-    """The steps of docs/tutorial.md, from an empty folder: a protocol of one's own speaks over a socket."""
-    # Libraries of this environment, without its .pth files: tagwire itself comes from the wheel.
+    """The steps of docs/tutorial.md from an empty folder, up to a custom protocol over a socket."""
+    # This environment's libraries without its .pth files: tagwire itself comes from the wheel.
     libraries = sysconfig.get_path("purelib")
     path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     more: dict[str, Any] = {"PYTHONPATH": libraries, "PATH": path, "NO_COLOR": "1"}
@@ -269,7 +269,7 @@ def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
-    # Without its libraries the generator cannot render, but it must know where its folders are.
+    # Without its libraries the generator can't render, but it must find its folders.
     script = (
         "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
@@ -298,7 +298,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]
-    assert not [name for name in names if Path(name).match("_*.c")]  # which Cython makes
+    assert not [name for name in names if Path(name).match("_*.c")]  # made by Cython
     assert {
         "runtime/tagwire/_native/engine/_engine.pyx",
         "runtime/tagwire/_native/columns/_columns.pyx",
@@ -322,7 +322,7 @@ def project() -> Any:
 
 
 def test_any_black_will_do_and_ours_is_pinned() -> None:
-    """A pin in the extra would collide with that of a project which formats its own code with black."""
+    """A pinned version in the extra would conflict with projects that pin black themselves."""
     (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
     assert re.fullmatch(r"black>=[\d.]+", wanted)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

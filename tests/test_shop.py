@@ -1,6 +1,6 @@
-"""A protocol of one's own that uses everything of the tagwire dialect at once, through each command a team would run.
+"""A custom protocol that uses the whole tagwire dialect, through every command that a team would run.
 
-tests/data/shop has the specs. Bytes are written out by hand, field by field; nothing of tagwire made them.
+The specs are in tests/data/shop. The bytes are computed by hand, field by field, without tagwire.
 """
 
 import importlib
@@ -29,8 +29,8 @@ from tagwire_cli.app import app
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# id, at (2023-11-14T22:13:20.123Z), state DONE; total: 19.99 in two bytes, level, tags; payment: there, one tag: 1 of
-# six bytes, 0.05 in two bytes behind "there"; two lines: sku, no, two levels, a grid of 1 and of 2 floats, tags
+# id, at (2023-11-14T22:13:20.123Z), state DONE; total: 19.99 in two bytes, level, tags; payment: present, one tag: 1 of
+# six bytes, 0.05 in two bytes after its marker; two lines: sku, no, two levels, a grid of 1 and of 2 floats, tags
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03
@@ -52,7 +52,7 @@ GOLDEN = {0: bytes.fromhex(V0), 1: bytes.fromhex(V1)}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The project with its classes, generated and importable."""
+    """Yield the project with its classes, generated and importable."""
     folder = tmp_path_factory.mktemp("project") / "shop-project"
     shutil.copytree(SPECS, folder)
     sys.path.insert(0, str(folder))
@@ -70,7 +70,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command in the folder of the project: exit code, output, errors."""
+    """Return a function that runs a command in the project's folder: exit code, output, errors."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -82,7 +82,7 @@ def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any
 
 
 def order(shop: ModuleType, version: int) -> Any:
-    """The message that GOLDEN has as bytes."""
+    """Return the message whose bytes are in GOLDEN."""
     lines = importlib.import_module("shop.order_request")
     added: dict[str, Any] = {}
     if version:
@@ -149,7 +149,7 @@ def test_strategies_and_columns(shop: ModuleType) -> None:
     assert [line["no"] for line in row["lines"]] == [2**63, 3]
 
 
-# ---------------------------------------------------------------- values hidden and changed
+# ---------------------------------------------------------------- hiding and changing values
 
 
 def test_redaction_empties_values_by_their_types(shop: ModuleType) -> None:

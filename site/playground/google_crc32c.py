@@ -1,4 +1,4 @@
-"""CRC-32C for the playground: google-crc32c has no build for browsers, and what people paste is short."""
+"""CRC-32C for the playground: google-crc32c has no build for browsers, and pasted input is short."""
 
 _POLYNOMIAL = 0x82F63B78
 _TABLE = []
@@ -9,7 +9,7 @@ for _value in range(256):
 
 
 def extend(value: int, data: bytes) -> int:
-    """The checksum of what has the checksum `value`, and of these bytes behind it."""
+    """Return the checksum of these bytes appended to data with the checksum `value`."""
     value ^= 0xFFFFFFFF
     for byte in data:
         value = _TABLE[(value ^ byte) & 0xFF] ^ value >> 8
@@ -17,5 +17,5 @@ def extend(value: int, data: bytes) -> int:
 
 
 def value(data: bytes) -> int:
-    """The checksum of some bytes."""
+    """Return the checksum of some bytes."""
     return extend(0, data)

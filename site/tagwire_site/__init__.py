@@ -1,1 +1,1 @@
-"""The documentation site: pages made from the repository and the specs, which a documentation tool then renders."""
+"""The documentation site: pages made from the repository and the specs, which Zensical then renders."""

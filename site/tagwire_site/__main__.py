@@ -1,4 +1,4 @@
-"""`make site`: writes the pages to build/site-pages, and has Zensical make build/site of them.
+"""`make site`: write the pages to build/site-pages, and let Zensical render them to build/site.
 
     python -m tagwire_site ZENSICAL NPM
 
@@ -29,7 +29,7 @@ SITE: Final = BUILD / "site"
 
 
 def all_pages() -> dict[str, str | bytes]:
-    """Every file of the site but those of the playground's Python, by path."""
+    """Return every file of the site by path, except the playground's Python."""
     docs = doc_pages()
     return {
         **docs,
@@ -45,7 +45,7 @@ def all_pages() -> dict[str, str | bytes]:
 
 
 def main() -> int:
-    """Make the site; the exit status of Zensical."""
+    """Build the site; return Zensical's exit status."""
     zensical, npm = sys.argv[1:]
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.rmtree(SITE, ignore_errors=True)

@@ -31,7 +31,7 @@ _FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
 
 
 def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
-    """The pages and pictures by their path in the site."""
+    """Return the pages and pictures by path in the site."""
     places = _NAMED | {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.*"))}
     pages: dict[str, str | bytes] = {}
     for source, place in places.items():
@@ -44,7 +44,7 @@ def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
 
 
 def _with_help(heading: re.Match[str]) -> str:
-    """The heading of a command and its help."""
+    """Return a command's heading and its help."""
     words = heading[1].split()
     text = (
         CliRunner()
@@ -55,13 +55,13 @@ def _with_help(heading: re.Match[str]) -> str:
 
 
 def _forge(root: Path) -> str:
-    """Where the files of the repository are, in the public."""
+    """Return the public URL of the repository's files."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return f"{project['urls']['Homepage']}/blob/main/"
 
 
 def relinked(text: str, source: str, places: Mapping[str, str], forge: str) -> str:
-    """A document with its relative links as the site has them; code blocks stay as they are."""
+    """Return a document with relative links adjusted to the site; code blocks don't change."""
     folder = PurePosixPath(source).parent
 
     def link(found: re.Match[str]) -> str:

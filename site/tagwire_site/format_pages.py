@@ -1,4 +1,4 @@
-"""A page for each record format: its fields on the wire, and a batch of it, byte by byte."""
+"""A page for each record format: its fields on the wire, and a sample batch, byte by byte."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ ABOUT: Final = {
 
 @dataclass(frozen=True)
 class LayoutRow:
-    """A field of a format, in the order of the wire."""
+    """A field of a format, in wire order."""
 
     name: str
     depth: int
@@ -39,7 +39,7 @@ class LayoutRow:
 
 
 def layout_rows(struct: StructLayout, depth: int = 0) -> Iterator[LayoutRow]:
-    """The fields of a layout, nested ones behind the field that holds them."""
+    """Yield the fields of a layout, nested ones after the field that contains them."""
     for item in struct.items:
         yield LayoutRow(item.name, depth, str(item.type))
         nested = _nested(item)
@@ -53,12 +53,12 @@ def _nested(item: Item) -> StructLayout | None:
 
 
 def file_of(name: str) -> str:
-    """The file of a format's page, without its ending."""
+    """Return the file name of a format's page, without extension."""
     return f"formats/{name.replace('+', '-')}"
 
 
 def format_pages() -> dict[str, str]:
-    """The pages, and their list, by path in the site."""
+    """Return the pages and their list, by path in the site."""
     pages: dict[str, str] = {}
     entries = []
     for name in format_names():
@@ -76,7 +76,7 @@ def format_pages() -> dict[str, str]:
 
 
 def format_samples(name: str) -> Iterator[Sample]:
-    """Batches of a format: one record, three records, and three records packed where it has codecs."""
+    """Yield batches of a format: one record, three records, and three compressed records if it has codecs."""
     found = format_of(name)
     for title, count, codec in (("one record", 1, "none"), ("three records", 3, "none"), ("gzip", 3, "gzip")):
         data = sample_bytes(found, count, codec)
@@ -87,7 +87,7 @@ def format_samples(name: str) -> Iterator[Sample]:
 
 
 def sample_bytes(found: Format, count: int, codec: str = "none") -> bytes:
-    """Orders as records, as they are on the wire: a key, a value of 24 bytes, a millisecond apart."""
+    """Return encoded sample orders: a key, a value of 24 bytes, a millisecond apart."""
     time = TIME if found.name != "v0" else -1
     records = [
         Record(n, -1 if time < 0 else time + n, f"order-{n:04}".encode(), b'{"item":"tea","pounds":2}')

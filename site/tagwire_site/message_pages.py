@@ -1,7 +1,6 @@
-"""A page for each message, and the page that lists them: from the view that templates for references print.
+"""A page for each message and a page that lists them, made from the view that reference templates print.
 
-A page shows the fields by version, what each version changed and which
-releases have it, the golden bytes of each version, and code that builds them.
+A page shows the fields by version, the changes and releases of each version, its golden bytes, and code to build them.
 """
 
 import re
@@ -63,7 +62,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class VersionRow:
-    """A version: releases, header, and what it changed."""
+    """A version: releases, header, and its changes."""
 
     number: int
     releases: str
@@ -72,7 +71,7 @@ class VersionRow:
 
 
 def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
-    """The views of all messages below a folder of specs, by name. Raises SpecError."""
+    """Return the views of all messages in a folder of specs, by name. Raises SpecError."""
     options = SpecOptions()
     for spec in sorted(find_specs(specs), key=lambda each: each.path.stem):
         result = read_data(spec.path.read_bytes(), file=spec.path.name, component=spec.component, options=options)
@@ -83,7 +82,7 @@ def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
 
 
 def matrix(view: MessageView) -> list[MatrixRow]:
-    """The fields by version: whether each version has a field, and how it stands on the wire there."""
+    """Return the fields by version: whether each version has a field, and its encoding there."""
     versions = [dict(_fields(version.struct)) for version in view.wire]
     return [
         MatrixRow(
@@ -117,13 +116,13 @@ def _cell(field: WireField | None) -> Cell:
 
 
 def wire_text(type: WireType) -> str:
-    """A type on the wire as `tagwire show` prints it."""
+    """Return a wire type as `tagwire show` prints it."""
     words = f"{'nullable ' if type.nullable else ''}{type.length + ' ' if type.length else ''}"
     return f"{words}[]{wire_text(type.element)}" if type.element else f"{words}{type.type}"
 
 
 def snippet(message: Message, version: int) -> str:
-    """Python that builds a message and encodes it in a version."""
+    """Return Python code that builds a message and encodes it in a version."""
     name = type(message).NAME
     with showing_sensitive():
         text = repr(message)
@@ -137,12 +136,12 @@ def snippet(message: Message, version: int) -> str:
 
 
 def page_of(view: MessageView) -> str:
-    """The path of a message's page, without its ending."""
+    """Return the path of a message's page, without extension."""
     return f"messages/{view.module}"
 
 
 def message_pages(views: Sequence[MessageView]) -> dict[str, str]:
-    """The page of each message and their list, by path in the site."""
+    """Return the page of each message and their list, by path in the site."""
     pages = {f"{page_of(view)}.md": _page(view) for view in views}
     kinds = sorted({view.kind for view in views}, key=lambda kind: (kind not in ("request", "response"), kind))
     pages["messages/index.md"] = render("messages.md.jinja", views=views, kinds=kinds, releases=_releases)
@@ -180,7 +179,7 @@ def _sample(cls: type[Message], golden: Golden) -> Sample:
 
 
 def _partner(view: MessageView) -> str:
-    """The module of the response to a request, or of the request; "" where there is none."""
+    """Return the module of a request's response or a response's request, or ""."""
     ends = {"request": ("Request", "Response"), "response": ("Response", "Request")}
     if view.kind not in ends:
         return ""
@@ -190,7 +189,7 @@ def _partner(view: MessageView) -> str:
 
 
 def _releases(view: MessageView) -> str:
-    """The first and the last release that have any version."""
+    """Return the first and the last release that have any version."""
     spans = [span for each in tagwire_messages.registry.releases(view.name).values() for span in each]
     first = min((span[0] for span in spans), key=_numbers, default="")
     last = max((span[1] for span in spans), key=_numbers, default="")

@@ -1,8 +1,7 @@
-"""What the playground asks tagwire for, in the browser: bytes explained and edited, specs checked and generated.
+"""Functions of the playground, run in the browser: bytes explained and edited, specs checked and generated.
 
-It imports only tagwire, its command line and its generator: the playground
-loads it in Python for browsers, the tests in ours. Requests and answers are
-JSON, and nothing that a visitor types makes a call raise.
+It imports only tagwire, its command line and its generator, so the playground and the tests can both load it. Requests
+and answers are JSON, and no input of a visitor makes a call raise an error.
 """
 
 import json
@@ -33,7 +32,7 @@ _EDITABLE: Final = (Fixed, Varint, Sized)
 
 
 class Question(NamedTuple):
-    """What a visitor pasted, and what it is said to be."""
+    """A visitor's input, and its declared type."""
 
     text: str
     kind: str = "guess"
@@ -45,24 +44,24 @@ class Question(NamedTuple):
 
 
 def answer(text: str) -> str:
-    """The JSON of the answer to a request: `{"call": name, ...}` with the arguments of the function of that name."""
+    """Return the JSON result of a request: `{"call": name, ...}` with the arguments of the function of that name."""
     asked: dict[str, Any] = json.loads(text)
     calls: dict[str, Callable[..., Any]] = {"explain": explain, "edit": edited, "spec": spec, "messages": messages}
     try:
         return json.dumps(calls[asked.pop("call")](**asked))
-    except Exception as error:  # a visitor sees it; nothing else would
+    except Exception as error:  # shown to the visitor, the only one who can see it
         name = "" if isinstance(error, TagwireError) else f"{type(error).__name__}: "
         return json.dumps({"error": printable(f"{name}{getattr(error, 'message', error)}", keep="\n")})
 
 
 def messages() -> dict[str, Any]:
-    """The names of all messages, with their versions."""
+    """Return the names of all messages, with their versions."""
     registry = kafka_messages()
     return {"messages": {name: str(registry[name].VERSIONS) for name in registry.names()}}
 
 
 def explain(**question: Any) -> dict[str, Any]:
-    """The text of `tagwire explain`, the tree of fields, and the bytes as hex."""
+    """Return the text of `tagwire explain`, the tree of fields, and the bytes as hex."""
     asked = Question(**question)
     found, data, note = _explained(asked)
     return {
@@ -77,7 +76,7 @@ def explain(**question: Any) -> dict[str, Any]:
 
 
 def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
-    """As `explain`, after the field in a row of the tree got a new value; lengths, counts and checksums follow."""
+    """Set a field in a row of the tree, adjust lengths, counts and checksums, and return the result like `explain`."""
     found, _, _ = _explained(Question(**question))
     nodes = _row_nodes(found)
     trace, node = nodes[row]
@@ -107,7 +106,7 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
 
 
 def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
-    """What the command line prints."""
+    """Return what the command line prints."""
     parts = []
     for one in found:
         facts = "".join(f"# {printable(fact)}\n" for fact in facts_of(one))
@@ -115,11 +114,11 @@ def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
     return "\n".join(parts)
 
 
-# ---------------------------------------------------------------- fields edited
+# ---------------------------------------------------------------- editing fields
 
 
 def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
-    """By row of the tree, the nodes whose bytes are in the input itself: of one unit with one trace."""
+    """Return, by row of the tree, the nodes with bytes in the input itself, for inputs of one unit with one trace."""
     if len(found) != 1 or len(found[0].traces) != 1:
         return {}
     [trace] = found[0].traces
@@ -139,7 +138,7 @@ def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
 
 
 def _paths(tree: dict[str, Any]) -> list[str]:
-    """The path of each row, as the script of the tree puts it together."""
+    """Return the path of each row, as computed by the tree's script."""
     rows, around, paths = tree["rows"], list[str](), list[str]()
     for depth, name, path in zip(rows["depth"], rows["name"], rows["path"], strict=True):
         del around[depth:]
@@ -155,7 +154,7 @@ def _editable(found: Sequence[Explained]) -> list[int]:
 
 
 def _edited(trace: Trace, node: Node, text: str) -> bytes:
-    """The bytes of a trace in which a field has another value."""
+    """Return the bytes of a trace with one field changed."""
     type = node.layout_type
     assert type is not None
     field = Item("value", type)
@@ -173,7 +172,7 @@ def _edited(trace: Trace, node: Node, text: str) -> bytes:
 
 
 def _parsed(node: Node, type: Type, text: str) -> Any:
-    """The value that a text means, for a field of this type. Raises ValueError."""
+    """Return the value that a text means for a field of this type. Raises ValueError."""
     if text == "null" and getattr(type, "nullable", False):
         return None
     wire = type.wire if isinstance(type, Fixed | Sized) else None
@@ -195,7 +194,7 @@ def _parsed(node: Node, type: Type, text: str) -> Any:
 
 
 def spec(text: str, released: str = "") -> dict[str, Any]:
-    """Problems of a spec; its classes and layouts if there are none; what it breaks of a released one."""
+    """Return the problems of a spec or its classes and layouts, and its breaking changes from a released one."""
     from tagwire_generator.diagnostics.problems import render
     from tagwire_generator.project import resources
     from tagwire_generator.project.options import SpecOptions
@@ -222,7 +221,7 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
 
 
 def _layouts(reference: str) -> list[dict[str, str]]:
-    """The layout of each version, from the reference that the Markdown templates print."""
+    """Return the layout of each version, from the reference that the Markdown templates print."""
     _, *sections = reference.split("\n## Version ")
     return [
         {"version": section.split("\n", 1)[0], "text": section.split("```text\n", 1)[1].split("```", 1)[0]}
@@ -231,7 +230,7 @@ def _layouts(reference: str) -> list[dict[str, str]]:
 
 
 def _breaking(released: str, text: str) -> str:
-    """What `tagwire breaking` prints for two specs."""
+    """Return what `tagwire breaking` prints for two specs."""
     from tagwire_cli.output.findings import finding_text, findings_summary
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.texts import SpecData, SpecReader

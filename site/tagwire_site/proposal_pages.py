@@ -1,7 +1,6 @@
-"""The five proposals: a page for each, from its part of docs/proposals.md, with its formats' bytes and what it costs.
+"""The five proposals: a page for each, with its part of docs/proposals.md, bytes of its formats, and its cost.
 
-The figures are sizes of batches that are built when the site is: the same
-records in the format of the proposal and in the one that it changes.
+The sizes are measured when the site is built: equal records in the proposal's format and in the format it changes.
 """
 
 import re
@@ -47,7 +46,7 @@ PROPOSALS: Final = (
 
 
 def proposal_pages(document: str) -> dict[str, str]:
-    """The pages, by path in the site; `document` is docs/proposals.md with the links of a page at the top."""
+    """Return the pages by path in the site; `document` is docs/proposals.md with links for a page at the top."""
     document = _LINK.sub("](../", document)
     sections = {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in _SECTION.split(document)[1:]}
     pages = {}
@@ -67,7 +66,7 @@ def proposal_pages(document: str) -> dict[str, str]:
 
 
 def _lowered(text: str) -> str:
-    """Headings one level up: those of a section become those of a page."""
+    """Raise headings by one level: section headings become page headings."""
     return re.sub(r"^###", "##", text, flags=re.MULTILINE)
 
 

@@ -1,8 +1,7 @@
-"""The Python of the playground: Pyodide from npm, tagwire's pure wheel and what it needs, compiled ahead for browsers.
+"""The Python of the playground: Pyodide from npm, tagwire's pure wheel, and its dependencies, precompiled for browsers.
 
-Two archives: `core.zip` explains bytes and is loaded first, `generate.zip` reads
-specs and generates code. They hold compiled modules only; the Python that
-compiles them is the one that will run them.
+There are two archives: `core.zip` explains bytes and is loaded first; `generate.zip` reads specs and generates code.
+They only contain compiled modules, compiled by the same Python that runs them.
 """
 
 import os
@@ -39,7 +38,7 @@ _PLATFORM: Final = "pyemscripten_2026_0_wasm32"
 def write_python(site: Path, npm: Path) -> None:
     """Put Pyodide, the archives and the compiled wheel into the folder `playground` of the site.
 
-    Raises CalledProcessError where pip, the build of the wheel or node fails.
+    Raises CalledProcessError if pip, the wheel build or node fails.
     """
     place = site / "playground"
     place.mkdir(parents=True, exist_ok=True)
@@ -59,7 +58,7 @@ def write_python(site: Path, npm: Path) -> None:
 
 
 def _download(wheels: Path) -> None:
-    """The wheels of the requirements, and tagwire's own."""
+    """Download the wheels of the requirements, and build tagwire's own."""
     pip = (sys.executable, "-m", "pip")
     environment = {**os.environ, "PIP_CONSTRAINT": "", "TAGWIRE_BUILD": "skip"}
     target = ("--platform", _PLATFORM, "--platform", "any", "--python-version", "3.14", "--implementation", "cp")
@@ -87,7 +86,7 @@ def _unpack(wheel: Path, modules: Path) -> None:
 
 
 def _add_own(modules: Path) -> None:
-    """What has no wheel for browsers: MarkupSafe without its C, a checksum, and the playground's own module."""
+    """Add modules without wheels for browsers: MarkupSafe without C, a checksum, and the playground's own module."""
     folder = modules / "markupsafe"
     folder.mkdir()
     for name in ("__init__.py", "_native.py"):
@@ -100,7 +99,7 @@ def _add_own(modules: Path) -> None:
 
 
 def archive_of(path: str) -> str:
-    """The archive that a file of the modules goes into; "" for none."""
+    """Return the archive of a module file, or ""."""
     top = path.partition("/")[0].partition(".")[0]
     if path.endswith((".pyi", "py.typed", "RECORD", "METADATA")) and not path.endswith("dist-info/METADATA"):
         return ""

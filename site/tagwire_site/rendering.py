@@ -1,4 +1,4 @@
-"""Templates to pages: Markdown with tables of HTML, in which every value is escaped."""
+"""Render templates to pages of Markdown and HTML tables, with every value escaped."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ ROOT: Final = FOLDER.parent
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of `site/templates` with these values. Raises jinja2.TemplateError."""
+    """Render a template of `site/templates` with these values. Raises jinja2.TemplateError."""
     text: str = _environment().get_template(template).render(**values)
     return text
 

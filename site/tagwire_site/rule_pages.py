@@ -1,4 +1,4 @@
-"""Every rule with a bad and a good example, as `tagwire rule` prints them; a page for each kind of rule."""
+"""Every rule with a bad and a good example, as `tagwire rule` prints them, on a page for each kind of rule."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ShownRule:
 
 
 def rule_pages() -> dict[str, str]:
-    """The pages, and their list, by path in the site."""
+    """Return the pages and their list, by path in the site."""
     groups = (
         ("specs", "specs", "Errors stop generation, warnings do not.", _shown(RULES)),
         (

@@ -6,5 +6,5 @@ __all__ = ["schema_files"]
 
 
 def schema_files() -> dict[str, str | bytes]:
-    """The schema, by its path on the site."""
+    """Return the schema by its path on the site."""
     return {"spec.schema.json": (files("tagwire_generator.syntax") / "spec.schema.json").read_bytes()}

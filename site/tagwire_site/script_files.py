@@ -1,4 +1,4 @@
-"""Scripts and styles of the site: its own, the tree of fields of `tagwire explain --html`, and what comes from npm."""
+"""Scripts and styles of the site: its own, the field tree of `tagwire explain --html`, and files from npm."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ _SHIM: Final = "https://unpkg.com/iframe-worker/shim"
 
 
 def script_files() -> dict[str, str | bytes]:
-    """The files of `site/assets` and `site/pages`, and the tree's, by path in the site."""
+    """Return the files of `site/assets` and `site/pages`, and the tree's, by path in the site."""
     style, script = component()
     files: dict[str, str | bytes] = {"assets/tree.css": style, "assets/tree.js": script}
     for path in sorted((FOLDER / "assets").iterdir()):
@@ -25,7 +25,7 @@ def script_files() -> dict[str, str | bytes]:
 
 
 def localized(site: Path, npm: Path) -> None:
-    """Have the pages load from the site itself what they would load from elsewhere."""
+    """Make the pages load from the site what they would otherwise load from other hosts."""
     [shim] = (npm / "iframe-worker" / "shim").glob("index.js")
     shutil.copy(shim, site / "assets" / "iframe-worker.js")
     for page in site.rglob("*.html"):

@@ -1,4 +1,4 @@
-"""Bytes as trees of fields on pages: JSON for the script of `tagwire explain --html`, which `site.js` mounts."""
+"""Field trees on pages: JSON for the script of `tagwire explain --html`, which `site.js` mounts."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ __all__ = ["Sample", "samples_json"]
 
 
 class Sample(NamedTuple):
-    """Bytes to be looked at."""
+    """Sample bytes."""
 
     title: str
     """What the choice of samples shows."""
@@ -24,7 +24,7 @@ class Sample(NamedTuple):
 
 
 def samples_json(samples: Sequence[Sample]) -> str:
-    """What a script element of the type application/json holds; nothing in it can end the element."""
+    """Return the content of a script element of type application/json; nothing in it can end the element."""
     rows: list[dict[str, Any]] = []
     with showing_sensitive():  # all bytes of the site are public
         for sample in samples:

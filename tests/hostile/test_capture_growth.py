@@ -1,4 +1,4 @@
-"""Network captures made to be slow or large: packets that wait, and bytes in which a frame may begin anywhere."""
+"""Network captures designed to be slow or large: waiting packets, and bytes in which a frame may begin anywhere."""
 
 import random
 from collections import Counter
@@ -35,7 +35,7 @@ def test_packets_that_wait_for_one_that_is_missing() -> None:
 
 
 def overlapping(count: int) -> bytes:
-    """Heads of frames whose ends are all far away: each may be one until then."""
+    """Return frame headers with distant ends, each of which may be a frame until its end is known."""
     return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEAD[:8] for number in range(count))
 
 
@@ -44,7 +44,7 @@ def frames_between_bad_sizes(count: int) -> bytes:
 
 
 def chains_that_break(count: int) -> bytes:
-    """Heads at every fourth byte, none followed by another."""
+    """Return a header at every fourth byte, none of them followed by another."""
     return ((16).to_bytes(4, "big") + HEAD[:8] + b"\x7f" * 4) * count
 
 

@@ -1,4 +1,4 @@
-"""`tagwire explain --json` writes as it goes: its memory does not grow with the number of units of the input."""
+"""`tagwire explain --json` streams its output: memory does not grow with the number of units in the input."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ INPUTS = {"--request --frames": frames, "--format v2": batches}
 @pytest.mark.thorough
 @pytest.mark.parametrize("words", INPUTS)
 def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # else the test's own runner holds all of it
+    monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # the test runner would keep all output
     path = tmp_path / "in.bin"
 
     def explain() -> None:

@@ -1,7 +1,7 @@
-"""Threads that make the first calls together, in fresh processes: nothing may crash, and all must get the same.
+"""Threads make the first calls together, in fresh processes: nothing may crash, and all get the same result.
 
-What is made at a first call (methods, plans, layouts, formats, modules) was once made by each thread, and one thread's
-replaced another's while it was in use.
+First calls create methods, plans, layouts, formats and modules. Once, each thread created its own, and replaced another
+thread's while that was in use.
 """
 
 import os

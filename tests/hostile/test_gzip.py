@@ -1,4 +1,4 @@
-"""gzip files that are made to be slow: the work grows with the input, counted in bytes and not in seconds."""
+"""gzip files designed to be slow: work grows with the input, counted in bytes and not in seconds."""
 
 import gzip
 import zlib
@@ -15,7 +15,7 @@ EMPTY = gzip.compress(b"", mtime=0)
 
 
 class Counted:
-    """As `zlib`, but counts the input that is copied because a call leaves it."""
+    """A stand-in for `zlib` that counts unconsumed input, which is copied."""
 
     error = zlib.error
 

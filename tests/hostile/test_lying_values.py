@@ -1,4 +1,4 @@
-"""Values that lie about what they are, and values that change while they are encoded or compared."""
+"""Values with false lengths or types, and values that change while they are encoded or compared."""
 
 import sys
 import threading
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 
 
 class Lying(list[Any]):
-    """A list whose length is another than that of its elements."""
+    """A list with a false length."""
 
     said = 3
 
@@ -57,7 +57,7 @@ def test_counts_of_record_formats(kind: Any) -> None:
 
 
 class Growing(int):
-    """A number that makes a list longer when it is asked for."""
+    """A number that extends a list when it is used."""
 
     records: list[Any]
 
@@ -82,12 +82,12 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     try:
         data = batch.encode()
     except TagwireError:
-        return  # such a number may be refused; what is written must be right
+        return  # the number may be rejected, but what is written must be valid
     assert len(RecordBatchV2.decode(data).records) in (2, len(records))
 
 
 class Fooling:
-    """An object of another class, and of another size, that says it is a partition."""
+    """Claims to be a partition, but has another class and another size."""
 
     __slots__ = ()
 
@@ -95,8 +95,8 @@ class Fooling:
 
 
 def test_a_descriptor_and_a_false_class() -> None:
-    """The attribute of a default struct looks into the object at a fixed place."""
-    messages.FetchResponse().encode(12)  # then the native engine has put its attributes there
+    """The attribute of a default struct reads the object at a fixed offset."""
+    messages.FetchResponse().encode(12)  # makes the native engine install its attributes
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)
         for false in (Fooling(), object(), messages.FetchResponse()):
@@ -109,7 +109,7 @@ def test_a_descriptor_and_a_false_class() -> None:
 
 
 class Meddling:
-    """Changes the message when it is compared."""
+    """Changes the message when compared."""
 
     def __init__(self, message: Any) -> None:
         self.message = message
@@ -142,7 +142,7 @@ def test_fields_that_change_when_they_are_compared(cls: Any) -> None:
 
 
 def changes(message: Any, stop: threading.Event) -> Iterator[None]:
-    """One after the other, until `stop`."""
+    """Apply changes one after another until `stop` is set."""
     topic: Any = MetadataResponseTopic(partitions=[MetadataResponsePartition(replica_nodes=[1, 2])])
     while not stop.is_set():
         message.topics = [topic] * 50
@@ -159,7 +159,7 @@ def changes(message: Any, stop: threading.Event) -> Iterator[None]:
 
 
 def test_another_thread_changes_the_message() -> None:
-    """Whatever the bytes then are, nothing but our errors comes out of it."""
+    """Whatever the resulting bytes, only TagwireErrors are raised."""
     message = messages.MetadataResponse()
     message.topics = ()
     stop = threading.Event()

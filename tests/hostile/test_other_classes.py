@@ -1,4 +1,4 @@
-"""Structs of another class in a field: every way to write refuses them, since it would drop what it does not know."""
+"""Structs of another class in a field: every writer rejects them, because it would drop what it does not know."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ class Below(MetadataRequestTopic):
 
 
 class Renamed(MetadataRequestTopic):
-    """Its name is worked out, not kept in the slot."""
+    """Its name is computed, not stored in the slot."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class Renamed(MetadataRequestTopic):
 
 
 class Disguised:
-    """Says that it is of another class."""
+    """Claims to be of another class."""
 
     name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]
@@ -96,7 +96,7 @@ def test_subclasses(writer: str) -> None:
 
 
 def message_of(module: str) -> type[Message]:
-    """A message with structs, as a module of this name would have it."""
+    """Return a message with structs, as if defined in a module of this name."""
 
     def __init__(self: Any, **fields: Any) -> None:
         for name in self.__slots__:

@@ -1,4 +1,4 @@
-"""Texts made to be slow: annotated bytes with long lines and many lines."""
+"""Text designed to be slow: annotated bytes with long lines and many lines."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""The built site and the page of `tagwire explain --html` in a real browser, without a screen.
+"""The built site and the page of `tagwire explain --html` in a real headless browser.
 
-Run it with `make test-site`. It is skipped where there is no browser, and never runs in CI.
+Run it with `make test-site`. It is skipped without a browser, and never runs in CI.
 """
 
 import gzip
@@ -103,7 +103,7 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
 
 
 def ask(window: Browser, script: str) -> None:
-    """Run a script, and wait for the answer to what it asks."""
+    """Run a script, and wait for the answer to its request."""
     window.run(PLAY + "play.dataset.answered = 0; " + script)
     window.wait(PLAY + "return +play.dataset.answered", seconds=120)
 

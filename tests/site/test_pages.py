@@ -1,4 +1,4 @@
-"""The pages of the site before a tool renders them: matrix, versions, bytes, snippets and links."""
+"""The pages of the site before rendering: matrix, versions, bytes, snippets and links."""
 
 import json
 import re

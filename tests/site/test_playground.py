@@ -1,4 +1,4 @@
-"""What the playground asks for, in our own Python: the text of the command line, edits and specs, and no exception."""
+"""The playground's functions in this Python: command-line output, edits and specs, and no exceptions."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The same for a package of a draft, and for a schema made at run time."""
+"""Types of a draft's package, and of a schema made at run time."""
 
 from typing import assert_type
 

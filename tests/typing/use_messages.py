@@ -1,4 +1,4 @@
-"""What a user of the generated Kafka classes writes, and what a type checker must make of it."""
+"""User code with the generated Kafka classes, and the types that a type checker must infer."""
 
 from typing import Any, ClassVar, assert_type
 
@@ -67,7 +67,7 @@ messages.MetadataRequest(topics=(topic for topic in request.topics or ()), unkno
 
 
 class Counted(messages.MetadataRequest):
-    """A subclass with a constructor of its own."""
+    """A subclass with its own constructor."""
 
     seen: ClassVar[int] = 0
 
@@ -86,4 +86,4 @@ messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-typ
 messages.registry.encode_request(request, 12, header=messages.ResponseHeader())  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]
 print(messages.NoSuchRequest)  # type: ignore[attr-defined]
-assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name is the same class
+assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name of the class
