@@ -111,6 +111,10 @@ class WireType:
         """The value of what `struct` reads, or of the bytes after a length. Raises Deviation."""
         return raw
 
+    def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
+        """Return the values of an array's bytes, and the offset after the array. Generated code calls it."""
+        return tuple(map(self.value_of, read[0])), read[1]
+
     def raw_of(self, value: Any) -> Any:
         """What `struct` packs for a value, or its bytes. Raises Unfit, or another ValueError, TypeError or KeyError.
 
