@@ -24,9 +24,9 @@ from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionDat
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
-"""What the server offers by API key: aiokafka has no later versions of Heartbeat and Fetch."""
+"""The server's versions by API key; aiokafka has no later versions of Heartbeat and Fetch."""
 LARGE: Final = 1_000_000
-"""Bytes of records in a large answer."""
+"""The size of the records in a large response."""
 
 
 def serve(listening: socket.socket) -> None:

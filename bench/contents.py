@@ -26,7 +26,7 @@ __all__ = [
 _TOPICS = 10
 _PARTITIONS = 10
 _RECORDS = Random(2025).randbytes(1024)
-"""What a partition's record batches are in the benchmarks: bytes that no codec looks into."""
+"""A partition's record batches: opaque bytes that no codec parses."""
 
 
 class ApiVersions(NamedTuple):
@@ -34,7 +34,7 @@ class ApiVersions(NamedTuple):
 
     error_code: int
     api_keys: list[tuple[int, int, int]]
-    """Key, lowest and highest version."""
+    """API key, lowest and highest version."""
     throttle_time_ms: int
 
 

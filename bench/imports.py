@@ -56,7 +56,7 @@ for step in sys.argv[2:]:
     exec(code)
     print(thread_time() - start, len(sys.modules) - before)
 """
-"""Imports what every start of Python does, and nothing else: else that would be free for the libraries."""
+"""Imports the modules of every Python startup first, which would otherwise be free for some libraries."""
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:

@@ -29,22 +29,22 @@ class Contender:
     """A library's implementation for one message."""
 
     version: int | None
-    """The version of the message that it speaks; None where it has the same content in a format of its own."""
+    """The message version; None if the library has the same content in its own format."""
     make: Callable[[], Any]
-    """The message from its content: what an application does before it encodes."""
+    """Make the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     untracked: Callable[[bytes], Any] | None = None
-    """Decoding to objects that the garbage collector does not watch, where the library can."""
+    """Decode to objects that the garbage collector does not track, if supported."""
     views: Callable[[bytes], Any] | None = None
-    """Decoding without copying what is bytes, where the library can."""
+    """Decode without copying bytes fields, if supported."""
 
 
 class Library:
     """A library, imported when an object is created."""
 
     name: str
-    """As the Python package index has it."""
+    """The name on the Python package index."""
 
     @property
     def installed(self) -> str:

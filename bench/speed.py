@@ -12,7 +12,7 @@ __all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed", "operations
 
 OPERATIONS: Final = ("decode", "decode gc=False", "decode views=True", "decode+touch all", "encode", "construct+encode")
 _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
-"""What has bytes worth a view."""
+"""Messages with bytes fields that are worth a view."""
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""For an object of a library: what reads all fields of such a struct; None for what is no struct."""
+"""Returns a function that reads all fields of such a struct, or None if the object is not a struct."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:

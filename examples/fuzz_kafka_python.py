@@ -26,10 +26,10 @@ for name in ("admin", "consumer", "metadata", "producer", "sasl"):
     import_module(f"kafka.protocol.{name}")
 DECODERS: dict[int, Any] = import_module("kafka.protocol.api_header").ResponseClassRegistry._response_class_registry
 CAUGHT = (ValueError, struct.error)
-"""What kafka.protocol.parser turns into a KafkaProtocolError; others end the client's thread for its connection."""
+"""Errors that kafka.protocol.parser turns into a KafkaProtocolError; others end the client's connection thread."""
 
 _DETAILS = re.compile(r"\d+ ?|: .*|s\b")
-"""What differs between faults of the same kind."""
+"""Parts of a message that differ between errors of the same kind."""
 
 
 def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:

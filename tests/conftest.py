@@ -25,7 +25,7 @@ LOGS = Path(__file__).parent / "data" / "logs"
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
 _SMOKE = ("test_all_records_are_those_that_kafka_sees", "test_headers_and_facts_of_batches", "test_offsets_and_filters")
-"""The tests of a Spark session that `make test` has time for."""
+"""Spark tests that are fast enough for `make test`."""
 _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
 

@@ -105,7 +105,7 @@ class Fault(NamedTuple):
     """A frame that must be rejected, and the error message."""
 
     digest: str
-    """In sender_faults.json, or REBUILT for a frame that is not in the sample."""
+    """The digest in sender_faults.json, or REBUILT for a frame that is not in the sample."""
     data: bytes
     error: type[tagwire.TagwireError]
     text: str

@@ -26,7 +26,7 @@ from tagwire.message.serializer import READ_FAULTS
 from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
-"""The memory that decoding may take: bytes for each byte of input, and bytes whatever the input."""
+"""The memory limit of decoding: bytes per byte of input, and a fixed part."""
 NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 

@@ -46,7 +46,7 @@ SLOW = {
     "typing",
     "unittest",
 }
-"""Modules of the standard library that take a millisecond or more."""
+"""Standard library modules that take a millisecond or more."""
 INTERPRETER = {
     f"tagwire.{name}"
     for name in (
@@ -60,7 +60,7 @@ INTERPRETER = {
         "message.losses",
     )
 }
-"""What only faults, traces, JSON and run-time schemas need."""
+"""Modules that only errors, traces, JSON and run-time schemas need."""
 PACKAGE = "import tagwire, tagwire_messages"
 
 

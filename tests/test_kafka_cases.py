@@ -178,4 +178,4 @@ STRICT_TAKES = {
     "known tag explicit default int16=123": "a tagged field at its default is read, and left out again",
     "tag8 at v1 (valid only 2+)": "a tag of later versions is kept as unknown",
 }
-"""What strict takes though the reference refuses it or writes it otherwise, and why."""
+"""Rows that strict decoding accepts although Kafka rejects them or writes them differently, and why."""

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "workbench", "pipeline")
 ENGINES = ("_engine", "_columns", "_records")
 ENGINE_FILES = (".c", ".h", ".pxd", ".pxi", ".pyx", ".pyd", ".so")
-"""The native engine's sources, which only the sdist has, and what is built in place."""
+"""The native engine's sources, which only the sdist contains, and modules built in place."""
 PACKAGES = {
     "tagwire",
     "tagwire_cli",
@@ -35,7 +35,7 @@ PACKAGES = {
     "tagwire_workbench",
 }
 MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
-"""Where Spark looks for data sources: modules of such names, at the top."""
+"""Top-level modules in which Spark finds data sources."""
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetch the jars of Kafka's releases with Maven, and write message_specs/kafka from them. `git diff` then shows nothing.
+# Fetch the jars of Kafka's releases with Maven, and write message_specs/kafka from them; `git diff` should be empty.
 . "$(dirname "$0")/environment.sh"
 jars=build/jars
 mkdir -p $jars

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check the workflows: zizmor finds unsafe ones, actionlint wrong ones. actionlint needs Go.
+# Check the workflows: zizmor finds unsafe ones, actionlint invalid ones. actionlint needs Go.
 . "$(dirname "$0")/environment.sh"
 $bin/zizmor --offline --quiet .github/workflows
 mkdir -p build

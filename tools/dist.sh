@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the wheel and the sdist that users get, in dist/. On Linux auditwheel names the oldest system that the wheel runs on.
+# Build the release wheel and sdist in dist/. On Linux, auditwheel tags the wheel with the oldest supported system.
 . "$(dirname "$0")/environment.sh"
 rm -rf dist build/dist
 $bin/python -m build --outdir build/dist

@@ -1,16 +1,16 @@
-# Shared by the scripts of this folder, which `make` runs. Works in the repository's root, and stops at the first error.
+# Sourced by the scripts in this folder, which `make` runs: changes to the repository root and stops at errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# The pins hold in every environment, also in the isolated ones of builds (pip before 25.3, and since).
+# Pin versions in every environment, including isolated build environments (before and since pip 25.3).
 export PIP_CONSTRAINT="$PWD/constraints.txt" PIP_BUILD_CONSTRAINT="$PWD/constraints.txt"
-unset PYTHONDONTWRITEBYTECODE # without cached bytecode, each of thousands of processes would compile what it imports
+unset PYTHONDONTWRITEBYTECODE # otherwise thousands of processes would recompile their imports
 bin=.venv/bin
 quick='not (thorough or slow or package)'
-# The tests of a file stay together: they share a wheel or a generated package. tests/conftest.py puts long files first.
+# Keep the tests of a file in one process: they share a wheel or a package. tests/conftest.py starts slow files first.
 pytest='-m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'
 
-# Tests that encode and decode, and so run again with the pure engine.
+# Tests that encode and decode; they run again with the pure engine.
 golden_tests=$(ls tests/test_golden_*.py)' tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py'
 engine_tests=$(ls -d tests/runtime/* | grep -Ev '/(arrow|log|native|__pycache__)$')' tests/workbench/fuzzing tests/workbench/proxy
     tests/generator/test_generated_corners.py tests/test_import_cost.py'
@@ -27,7 +27,7 @@ second_python() {
     done
 }
 
-# Make the environment FOLDER with PYTHON and install ARGUMENTS into it, unless it is newer than its sources.
+# Create the environment FOLDER with PYTHON and install ARGUMENTS into it, unless it is newer than its sources.
 environment() {
     local folder=$1 python=$2
     shift 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzz the native engine against the interpreter for FUZZ_SECONDS (60), if atheris has a wheel for this Python and system.
-# The interpreter guides the fuzzer: watching native code branch by branch would need clang, and both have the same branches.
+# The interpreter guides the fuzzer, because coverage of native code would need clang, and both have the same branches.
 . "$(dirname "$0")/environment.sh"
-atheris=build/atheris # not in .venv: nothing else needs it
+atheris=build/atheris # nothing else needs it, so it is not in .venv
 if [ ! -e $atheris/.installed ]; then
     rm -rf $atheris && mkdir -p $atheris
     $bin/python -m pip install --quiet --no-compile --only-binary :all: --target $atheris atheris==3.0.0 ||

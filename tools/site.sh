@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make build/site: the documents, a page for each message, a playground. Needs npm, which fetches Python for browsers.
+# Build build/site: the documents, a page per message, a playground. Needs npm, which fetches Python for browsers.
 . "$(dirname "$0")/environment.sh"
 PIP_CONSTRAINT='' environment build/site-env "${PYTHON:-python3}" -r site/requirements.txt
 npm=build/site-npm

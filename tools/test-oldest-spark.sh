@@ -2,7 +2,7 @@
 # Run the main Spark tests with the oldest PySpark and pyarrow that tagwire supports.
 . "$(dirname "$0")/environment.sh"
 pins='pyspark==4.2.0 pyarrow==18.0.0'
-folder=$PWD/build/oldest-spark # on PYTHONPATH it comes before .venv
+folder=$PWD/build/oldest-spark # first on PYTHONPATH, before .venv
 if ! command -v java >/dev/null; then exit; fi # these tests skip without Java, and the download is half a gigabyte
 if [ ! -e "$folder/.installed" ] || [ pyproject.toml -nt "$folder/.installed" ]; then
     rm -rf "$folder"

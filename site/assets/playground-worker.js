@@ -1,4 +1,4 @@
-/* Runs tagwire in Python in this worker: {id, question} comes, {id, answer} goes, both JSON texts; {stage} says how far it is. */
+/* Runs tagwire in Python in this worker. It receives {id, question} and posts {id, answer} as JSON, and {stage} for progress. */
 const python = new URL("../playground/", import.meta.url);
 const PACKAGES = "/lib/python3.14/site-packages";
 const tell = (stage) => postMessage({ stage: stage });
@@ -23,7 +23,7 @@ async function start() {
 const started = start();
 let whole = null;
 
-/* What specs and compressed records need, loaded when the first of them is asked for, or when there is time. */
+/* Packages for specs and compressed records, loaded on first use or when idle. */
 function rest() {
   whole = whole || started.then(async (pyodide) => {
     const [archive, wheel] = await Promise.all([bytesOf("generate.zip"), bytesOf("cramjam.whl")]);

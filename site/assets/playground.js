@@ -1,4 +1,4 @@
-/* The playground: asks the worker, shows what it answers, and keeps the input in the address. */
+/* The playground: sends requests to the worker, shows the answers, and keeps the input in the URL. */
 (function () {
   "use strict";
   const host = document.querySelector("[data-playground]");
@@ -57,7 +57,7 @@
     return new Promise((resolve) => waiting.set(last, resolve));
   }
 
-  /* Only the latest of a kind of question is asked and shown. */
+  /* Only the latest request of each kind is sent and shown. */
   function latest(question, show) {
     let number = 0, timer = 0;
     return (wait) => {
@@ -146,7 +146,7 @@
     find("format").hidden = kind !== "format";
   }
 
-  /* The fragment of the address has the input; it is never sent to a server. */
+  /* The URL fragment holds the input; browsers never send it to a server. */
   function remember() {
     const fields = new URLSearchParams();
     if (host.dataset.shows === "spec") {

@@ -1,4 +1,4 @@
-/* The trees of fields on pages: what a page has as JSON, with a choice where there are several; themes follow the site's. */
+/* Field trees on pages, from the JSON in a page; several trees get a selector. Themes follow the site's. */
 (function () {
   "use strict";
   function theme() {

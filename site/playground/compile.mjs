@@ -1,6 +1,6 @@
-// Compiles the modules of a folder with the Python that will run them, since starting from sources takes seconds:
+// Compiles the modules of a folder with the Python that will run them, because starting from sources takes seconds:
 //     node compile.mjs PYODIDE FOLDER
-// The folder keeps its data files; each .py becomes a .pyc in its place.
+// The folder keeps its data files; each .py is replaced by a .pyc.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

@@ -41,7 +41,7 @@ class Cell:
     """A field in a version."""
 
     mark: str
-    """"" where the version lacks it."""
+    """"" if the version does not have the field."""
     title: str
     kind: str
     """A class of the style sheet."""

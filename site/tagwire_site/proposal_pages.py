@@ -29,11 +29,11 @@ class Proposal(NamedTuple):
 
     file: str
     heading: str
-    """How its section in docs/proposals.md begins."""
+    """The beginning of its section heading in docs/proposals.md."""
     title: str
     formats: tuple[str, ...]
     base: str
-    """The format that it is compared with; "" for messages."""
+    """The format to compare with; "" for messages."""
 
 
 PROPOSALS: Final = (

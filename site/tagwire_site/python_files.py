@@ -30,7 +30,7 @@ CORE: Final = (
     "tagwire_drafts",
     "tagwire_site",
 )
-"""Packages that explaining bytes needs; all others are for specs."""
+"""Packages needed to explain bytes; all others are for specs."""
 _LEFT_OUT: Final = ("tagwire_spark", "pyspark_", "tagwire_drafts/kip482_rpcs", "tagwire_generator/message_specs")
 _PLATFORM: Final = "pyemscripten_2026_0_wasm32"
 

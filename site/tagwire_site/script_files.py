@@ -10,7 +10,7 @@ from tagwire_site.rendering import FOLDER
 __all__ = ["localized", "script_files"]
 
 _SHIM: Final = "https://unpkg.com/iframe-worker/shim"
-"""What Zensical's pages load from elsewhere, for search in pages that are opened as files."""
+"""A script that Zensical's pages load from elsewhere, for search in pages opened as files."""
 
 
 def script_files() -> dict[str, str | bytes]:

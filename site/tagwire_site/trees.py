@@ -15,12 +15,12 @@ class Sample(NamedTuple):
     """Sample bytes."""
 
     title: str
-    """What the choice of samples shows."""
+    """The title in the sample selector."""
     source: str
-    """Where the bytes come from."""
+    """The origin of the bytes."""
     traces: Sequence[Trace]
     link: str = ""
-    """The fragment of the playground that has the same bytes."""
+    """The playground URL fragment for these bytes."""
 
 
 def samples_json(samples: Sequence[Sample]) -> str:

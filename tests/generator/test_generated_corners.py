@@ -30,7 +30,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Of these, structs hold none: they are packed as int32 is, which they hold."""
+"""Types that structs here omit, because they are encoded like int32, which structs have."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""Case to the rule that refuses it here alone; None: it is accepted here alone. The reasons are in the docs."""
+"""By case, the rule that rejects it only in tagwire; None if only tagwire accepts it. The docs give the reasons."""
 
 
 def test_there_are_cases_of_both_verdicts() -> None:

@@ -41,7 +41,7 @@ def parcel(package: Any, **fields: Any) -> Any:
 
 
 HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
-"""The id 1, and from version 1 on the depot "d"."""
+"""The id 1 and, from version 1 on, the depot "d"."""
 STOPS = {
     0: "00000002 000161 0005 000162 0000",  # two: "a" in 5 minutes, "b" in 0
     1: "03 0261 0005 00 0262 0000 00",

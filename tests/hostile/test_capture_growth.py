@@ -15,7 +15,7 @@ from tagwire.frames.tcp_frames import DirectionFrames, RequestHeaders, ResponseH
 pytestmark = pytest.mark.thorough
 
 HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
-"""Of a MetadataRequest v12."""
+"""The header of a MetadataRequest v12."""
 
 
 def test_packets_that_wait_for_one_that_is_missing() -> None:

@@ -26,7 +26,7 @@ KAFKA_OPTIONS = (
     *("minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "kafka.*", "topic"),
     *("fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "kafka.isolation.level"),
 )
-"""The options of Spark's Kafka source, as its integration guide lists them."""
+"""The options of Spark's Kafka source, as listed in its integration guide."""
 TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main\n    work()\n    ^^^^^^\n'
 
 

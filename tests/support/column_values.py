@@ -23,7 +23,7 @@ ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
     "python",
 ]
-"""For `TAGWIRE_ENGINE`: columns look at it at each call."""
+"""Values of `TAGWIRE_ENGINE`, which columns read at each call."""
 
 COMMIT = OffsetCommitRequest(
     group_id="g",

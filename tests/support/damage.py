@@ -22,10 +22,10 @@ from tagwire.wire.varint import uvarint_bytes
 __all__ = ["Sample", "damaged", "samples"]
 
 _LONGEST: Final = 400
-"""Samples above this many bytes are left out, unless asked for: more of the small ones find more."""
+"""The default limit for samples in bytes: more small samples find more errors."""
 
 _EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
-"""Of so many samples one is damaged: `make sanitize` has no time for all of them."""
+"""Only one in this many samples is damaged: `make sanitize` has no time for all."""
 
 _INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
 _INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))
@@ -46,7 +46,7 @@ class Sample:
         self.version = version
         self.data = data
         self.places = tuple(sorted({node.offset for node in tagwire.trace(cls, data, version).root.walk()}))
-        """Where fields begin."""
+        """The offsets where fields begin."""
 
     def __str__(self) -> str:
         return f"{self.cls.NAME} v{self.version} {self.data.hex()}"

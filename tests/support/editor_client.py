@@ -18,7 +18,7 @@ from typing import Any
 from tagwire_workbench.language.text_places import Position, TextPlaces
 
 PATIENCE = 60.0
-"""Seconds for one answer; a machine may be busy."""
+"""Timeout of a response in seconds; a machine may be busy."""
 
 
 class Editor:

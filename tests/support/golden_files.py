@@ -30,9 +30,9 @@ FOLDER = Path(__file__).parents[1] / "golden_bytes"
 RPC_DRAFTS = FOLDER / "kip482_rpcs"
 
 Case = tuple[str, dict[str, Any], bytes]
-"""Where the bytes come from, the value in the lossless JSON form, and its bytes."""
+"""The origin of the bytes, the value in the lossless JSON form, and its bytes."""
 Cases = Callable[[str, int], list[Case]]
-"""The cases of a message, by name, and version."""
+"""Returns the cases of a message, by name, and version."""
 
 _TITLE = "=== version "
 _HEAD = "Golden bytes of {name}. If a test fails on them, the code is wrong."

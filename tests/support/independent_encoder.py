@@ -45,7 +45,7 @@ class Context(NamedTuple):
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]
-    """How the draft's buffer writes the length of a value."""
+    """Encodes the length of a value in the draft's buffer."""
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:

@@ -59,7 +59,7 @@ async def main():
 asyncio.run(main())
 """,
 }
-"""By the module that must be there."""
+"""Programs by the module that they need."""
 
 
 def printed_by(client: str, bootstrap: object) -> list[str]:

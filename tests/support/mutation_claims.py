@@ -28,7 +28,7 @@ __all__ = ["broken_claims", "mutations"]
 
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
-"""An engine, and what it made of the bytes: a value or an error."""
+"""An engine, and its result: a value or an error."""
 
 
 @cache

@@ -23,9 +23,9 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     pseudo_dirs = [""]  # noqa: RUF012
     requests: list[str] = []  # noqa: RUF012
     async_impl = True
-    """As that of S3: several requests at once."""
+    """Several requests at once, as for S3."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
-    """What happens before the next requests for bytes."""
+    """Functions called before the next requests for bytes."""
     lock = threading.Lock()
 
     @classmethod

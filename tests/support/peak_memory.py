@@ -16,7 +16,7 @@ def peak_kib() -> int:
 
 
 PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
-"""The same for the text of a program."""
+"""`peak_kib` as source code, to include in programs."""
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-"""Under AddressSanitizer a peak says nothing: what is freed is held back for a while, so that its use can be seen."""
+"""Peaks are meaningless under AddressSanitizer, which delays the release of freed memory to detect its use."""

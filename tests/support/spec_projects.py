@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["PACKAGE", "edit_spec", "make_project", "read_tree", "spec", "write_spec"]
 
 PACKAGE = Path("src/pings")
-"""Where the project's classes go."""
+"""The folder of the project's generated package."""
 
 _SETTINGS = """\
 [[tool.tagwire.sets]]

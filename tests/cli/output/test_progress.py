@@ -30,7 +30,7 @@ COMMANDS = {
 LINES_ALL_ALONG = {"dump", "compact, explained", "compact, explained as json"}
 REFUSE_DAMAGE = ("compact", "convert", "dump", "stat")
 BAR = "\x1b[?25l"
-"""A bar begins with this: the cursor is hidden."""
+"""A bar begins by hiding the cursor."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 

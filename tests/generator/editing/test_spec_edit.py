@@ -83,9 +83,9 @@ def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str
 
 
 GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
-"""What may stand between two tokens."""
+"""Whitespace and comments between two tokens."""
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
-"""Each gap in each place, beside each other gap in each other place."""
+"""Every combination of two gaps."""
 
 
 @pytest.mark.parametrize("gaps", PAIRS)

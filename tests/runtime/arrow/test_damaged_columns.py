@@ -21,7 +21,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 pytestmark = native
 EVERY = 12
-"""Damaged rows of each sample."""
+"""The number of damaged rows per sample."""
 LETTERS = bytes(range(0x41, 0x41 + 41))
 
 

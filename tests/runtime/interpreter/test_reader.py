@@ -31,7 +31,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
 NOTHING = "00000000 00 0000000000000000 2384 00000000"
-"""A PollRequest v0 at its defaults: no topics, not urgent, ratio 0.0, port 9092, no payload."""
+"""A PollRequest v0 with defaults: no topics, not urgent, ratio 0.0, port 9092, no payload."""
 
 FULL = PollRequest(
     topics=[PollTopic(name="é", topic_id=UUID(int=5), partitions=[1, -1], unknown_tags={4: b"q"}), PollTopic()],
@@ -106,7 +106,7 @@ def test_an_offset_and_bytes_behind() -> None:
 BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
 """PollRequest v2 up to its cursor, 24 bytes: no topics, max_wait_ms -1, quota 2^63 - 1."""
 TAIL = BODY[2:] + "ff "
-"""Behind the topics, up to the tagged section at byte 25: cursor null."""
+"""After the topics, up to the tagged section at byte 25: cursor null."""
 
 STATED = "the 3 bytes that tag 0 states to be the value"
 

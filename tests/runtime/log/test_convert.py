@@ -20,7 +20,7 @@ UPGRADE = "kafka28/alpha-upgrade2-0"
 SEGS = "kafka28/alpha-m0-segs-0"
 EMPTIED = "kafka4/alpha-compact-txn-0"
 ANY = Limits(decompression_ratio=1 << 20)
-"""Some of these logs repeat themselves so much that zstd packs them beyond what is read unasked."""
+"""Some of these repetitive logs exceed the default decompression ratio with zstd."""
 
 
 def converted(source: Path, target: Path, conversion: Conversion) -> list[ConvertReport]:

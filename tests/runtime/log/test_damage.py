@@ -94,7 +94,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Runs of batches that nothing but the end of the file confirms."""
+"""Runs of batches confirmed only by the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -158,7 +158,7 @@ OWN = format_of("v2").layout.replace(
     name="own",
     root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
 )
-"""Magic 2 with a byte before it, so that neither offset nor length is where every other format has it."""
+"""Magic 2 after an extra byte, so that neither offset nor length is at its usual position."""
 
 
 @pytest.mark.parametrize("only", [True, False])

@@ -32,7 +32,7 @@ KAFKA_PYTHON = bytes.fromhex(
     "000000000000000000000056d1502a8b01010000000000000000ffffffff000000401f8b0800f2f1066b02ff6360800389e8"
     "150b3731c278acff81004833951940454052123aeb27aa60516308156102a9d9baecc03c2c6a8c007ccfa14d6c000000"
 )
-"""A batch of three messages as the builder of kafka-python writes it."""
+"""A batch of three messages as kafka-python's builder writes it."""
 
 
 def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -> bytes:
@@ -63,7 +63,7 @@ OFFSETS = [
     (1, (1, 0, 1, 2), None, None),
     (1, (-1, 0), None, None),
 ]
-"""Magic, offset of the wrapper and offsets in it; the offsets of its records, or None if Kafka rejects it."""
+"""Magic, wrapper offset, inner offsets, and the resulting record offsets, or None if Kafka rejects the wrapper."""
 
 
 def written(tmp_path: Path, data: bytes) -> Path:

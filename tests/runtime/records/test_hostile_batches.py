@@ -62,7 +62,7 @@ def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
 
 
 SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
-"""A record of magic 2 without key, value and headers: 7 bytes, none is smaller."""
+"""The smallest record of magic 2, without key, value and headers: 7 bytes."""
 
 
 @pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])

@@ -45,11 +45,11 @@ CASES = [
     (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
     (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
 ]
-"""Bytes, and offset, timestamp and headers of the records that Kafka's DeepRecordsIterator and DefaultRecord give."""
+"""Bytes, and offset, timestamp and headers of the records from Kafka's DeepRecordsIterator and DefaultRecord."""
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""Commands, and the offsets that they keep; None for all."""
+"""By command, the offsets it keeps; None for all."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])

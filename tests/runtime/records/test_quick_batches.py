@@ -14,7 +14,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""Limits that bind nothing, but are not the default: the long way reads under them."""
+"""High limits that differ from the defaults, which selects the general path."""
 
 
 def read(data: bytes, limits: Limits) -> Any:

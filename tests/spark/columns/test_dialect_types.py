@@ -208,7 +208,7 @@ def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
 
 
 LATE = V0.replace(bytes.fromhex("ff 00000002 04d2"), bytes.fromhex("01 7fffffffffffffff 00000002 04d2"))
-"""2^63 - 1 seconds are left, and Spark has 64 bits of microseconds."""
+"""2^63 - 1 seconds are left, which overflows Spark's 64-bit microseconds."""
 
 
 def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:

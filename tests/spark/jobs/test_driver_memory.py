@@ -14,7 +14,7 @@ from tagwire.records import Record, build
 from tagwire_spark.jobs import convert_logs
 
 MOST = 2000
-"""Bytes for each segment."""
+"""The limit in bytes per segment."""
 
 
 def segments(folder: Path, count: int) -> Path:

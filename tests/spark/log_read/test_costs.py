@@ -37,7 +37,7 @@ pytestmark = [
 
 MIB = 1 << 20
 MOST = 400
-"""MiB of a worker, whatever a segment's size."""
+"""The limit of a worker in MiB, for any segment size."""
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:

@@ -21,7 +21,7 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 STEP = 16384
-"""Bytes between entries, as with batches of producers."""
+"""Bytes between index entries, as with producers' batches."""
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:

@@ -16,7 +16,7 @@ from tagwire_spark.log_read.splits import plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 
 TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
-"""Of the records, by offset; not in order."""
+"""Times of the records by offset, out of order."""
 
 
 @pytest.fixture
