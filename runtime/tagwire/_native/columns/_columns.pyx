@@ -1,11 +1,10 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Messages to Arrow columns and back, in native code: the machinery of `tagwire.arrow`.
+"""Convert messages to Arrow columns and back: the native part of `tagwire.arrow`.
 
-By the same layouts as the engine for objects, and with the same kinds, codes and C functions for numbers and lengths.
-The loops are C (`column*.h`) and run without the interpreter; plans, arrays of others, and rows that are refused
-are Cython (`column*.pxi`). A module of its own, so that who has no columns does not load it. Read docs/arrow.md
-first.
+This module uses the same layouts as the engine for objects, and the same kinds, codes and C functions for numbers and
+lengths. The loops are C (`column*.h`) and run without the GIL. Plans, imported arrays and rejected rows are handled in
+Cython (`column*.pxi`). It is a separate module, loaded only for columns. Read docs/arrow.md first.
 """
 
 from collections.abc import Mapping

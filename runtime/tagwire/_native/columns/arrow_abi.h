@@ -1,4 +1,4 @@
-/* The Arrow C data interface: its two structs, as its specification lays them out. Whoever speaks it agrees on these. */
+/* The two structs of the Arrow C data interface, as its specification defines them. */
 #ifndef TAGWIRE_ARROW_ABI_H
 #define TAGWIRE_ARROW_ABI_H
 

@@ -1,7 +1,7 @@
-/* The hot loop of decoding into columns: rows of bytes to Arrow buffers, without the interpreter.
+/* The hot loop of decoding into columns: rows of bytes to Arrow buffers, without the GIL.
  *
- * The same checks as decode.h, in the same order. A function returns 0 or a fault; after a fault the row is taken back
- * whole (tw_truncate), so nothing has to be undone on the way.
+ * This makes the same checks as decode.h, in the same order. Functions return 0 or an error code. After an error the
+ * whole row is removed (tw_truncate), so functions need not undo anything.
  */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* a list of structs of a tag and its bytes */
+    if (s->unknown_slot >= 0) { /* a list of structs: a tag and its bytes */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -35,7 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* The value of one tagged field of `size` bytes; `seen` has a bit for each known one. */
+/* Read a tagged field of `size` bytes; `seen` has a bit for each known tag. */
 static int tw_take_tag(const tw_struct *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
 {
     tw_reader *r = &w->r;
@@ -99,7 +99,7 @@ static int tw_take_optional_buffer(const tw_struct *s, tw_walk *w, int64_t at, u
     return size < 0 ? TW_REFUSED : 0;
 }
 
-/* A section with something in it, or one of the draft's: then the defaults of what it left out. */
+/* Read a tag section that isn't empty, or an optional buffer, and set defaults for the fields it left out. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     uint64_t seen = 0;
@@ -201,7 +201,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int fault = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are right, and kept nowhere */
+        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are valid, and they are not kept */
             w->r.p += width * count;
             return 0;
         }
@@ -220,7 +220,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return fault;
 }
 
-/* To the end of what holds the array. */
+/* Read an array that ends with its extent. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;
@@ -270,7 +270,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Bytes that have one size. */
+/* Read bytes of fixed size. */
 static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)

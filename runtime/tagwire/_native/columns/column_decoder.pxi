@@ -1,12 +1,12 @@
-"""Decoding into columns: the loop, and what happens to the rows that it refuses.
+"""Decode into columns: the loop, and the handling of rows that it rejects.
 
-As everywhere, fast code says yes or no. Where it says no, the interpreter goes over the row again: it raises the error
-that has a place, or, where it may accept what the loop does not (`strict=False`), its value goes into the columns.
+The fast path only reports success or failure. After a failure, the interpreter reads the row again. It raises an error
+with a position, or, if it accepts more than the loop (`strict=False`), its value is put into the columns.
 """
 
 
 cdef class Decoder:
-    """Decodes rows of bytes into the columns of `root`, or of `value` within it where each row has an error beside it."""
+    """Decodes rows of bytes into the columns of `root`, or of its part `value` if each row also has an error column."""
 
     cdef Shape shape
     cdef Table table
@@ -16,7 +16,7 @@ cdef class Decoder:
     cdef Spares spares
     cdef int64_t depth
     cdef public int64_t most
-    """Elements or bytes that one column may have: what an int32 can count, or less for tests."""
+    """The most elements or bytes of one column: what an int32 can count, or less for tests."""
 
     def __cinit__(self, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(root)
@@ -29,7 +29,7 @@ cdef class Decoder:
         self.most = 0x7FFFFFFF
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """The columns of `data`; `versions` is an Arrow array of integers, or None where the plan has one version."""
+        """Return the columns of `data`; `versions` is an Arrow array of integers, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -47,7 +47,7 @@ cdef class Decoder:
         cdef int fault
         clear(&data)
         if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu"):
-            read_array(&data, &rows.type.c, &rows.c, "u", "data")  # text is bytes, too
+            read_array(&data, &rows.type.c, &rows.c, "u", "data")  # strings are bytes, too
         else:
             read_array(&data, &rows.type.c, &rows.c, "z", "data")
         d.data = &data
@@ -74,7 +74,7 @@ cdef class Decoder:
             row += 1
 
     cdef bint limit(self, tw_decoding *d, object limits) except -1:
-        """Whether the loop is to try under these limits."""
+        """Whether the loop can be used with these limits."""
         d.bytes = d.elements = d.unknown_tags = d.unknown_tag_bytes = 0
         if limits.depth is not None and self.depth > limits.depth:
             return False
@@ -87,7 +87,7 @@ cdef class Decoder:
     cdef int refused(
         self, const tw_decoding *d, tw_frame *frame, int64_t row, int fault, str errors, bint strict, object limits, object first
     ) except -1:
-        """A row that the loop did not take: its error, a null for it, or what the interpreter makes of it."""
+        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's value."""
         if fault != TW_REFUSED and fault != TW_NO_VERSION:
             raise_fault(fault, self.name, first + row, self.most)
         error = value = None
@@ -113,7 +113,7 @@ cdef class Decoder:
         cdef const uint8_t *data = NULL
         cdef int64_t size = 0
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.data, row, &data, &size)  # which has worked before
+        tw_source_bytes(d.data, row, &data, &size)  # this has succeeded before
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )

@@ -1,7 +1,7 @@
-/* Bytes that columns are encoded to, and single values written there.
+/* Write single values as bytes, when encoding from columns.
  *
- * They go straight to the buffer of the result's column. A length that stands before its bytes is put there when they
- * are known, and they make room for it.
+ * The bytes go directly into the buffer of the result column. A length that precedes its bytes is inserted when the
+ * bytes are complete, by moving them.
  */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H
@@ -42,7 +42,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Puts the length of what was written since `place` before it, less `uncounted`. */
+/* Insert the length of the bytes since `place`, minus `uncounted`, before these bytes. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
@@ -62,7 +62,7 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
 
 /* ---------------------------------------------------------------- single values */
 
-/* An integer that is there; its bits where both sides are unsigned. */
+/* Write an integer that isn't null. For unsigned 64-bit integers, the bits are copied. */
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;
@@ -81,7 +81,7 @@ static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-/* The float32 nearest to a number, if one is as large. */
+/* Write the nearest float32. Return TW_REFUSED if the number is too large. */
 static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
 {
     double number = tw_source_float(source, at);
@@ -130,7 +130,7 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64
     return fault;
 }
 
-/* Bytes that have one size. */
+/* Write bytes of fixed size. */
 static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;
@@ -184,7 +184,7 @@ static int tw_give_null(const tw_field *s, tw_emitter *e)
         tw_put32(p, 0xFFFFFFFF);
         p += 4;
         break;
-    default: /* a zig-zag varint */
+    default: /* zig-zag varint */
         *p++ = 1;
     }
     e->out->size = p - e->out->data;

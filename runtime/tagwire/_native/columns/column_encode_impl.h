@@ -1,7 +1,7 @@
-/* The hot loop of encoding from columns: rows of Arrow arrays to bytes, without the interpreter.
+/* The hot loop of encoding from columns: rows of Arrow arrays to bytes, without the GIL.
  *
- * Each column of the message's shape has a source, be it a constant one. The same refusals as encode.h, in the same
- * order. A function returns 0 or a fault; after a fault the row's bytes are taken back.
+ * Each column of the message has a source, which may be a constant. This rejects the same values as encode.h, in the
+ * same order. Functions return 0 or an error code; after an error the row's bytes are removed.
  */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
@@ -25,7 +25,7 @@ static double tw_fresh_float(const tw_column *c)
     return narrow;
 }
 
-/* Whether a value is its field's default: 1, 0 or a fault. Floats compare by their bits. */
+/* Whether a value is its field's default: 1, 0 or an error code. Floats are compared by their bits. */
 static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 {
     const tw_column *c = e->columns + column;
@@ -70,7 +70,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Refuses values that this version would lose. */
+/* Reject values that this version would lose. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -83,7 +83,7 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* One entry of a section: `step` or, where that is NULL, bytes of an unknown tag. */
+/* Write an entry of a tag section: the field `step` or, if that is NULL, the bytes of an unknown tag. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -106,7 +106,7 @@ static int tw_give_entry(
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* The unknown tag at an index of the map's entries. */
+/* Find the unknown tag at an index of the map's entries. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -121,7 +121,7 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Known tagged fields up to a tag, from the `next`th on. */
+/* Write known tagged fields from the `next`th on, up to the tag `before`. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -225,7 +225,7 @@ static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-/* A value that may be null; without a marker before it, null is its absence. */
+/* Write a value that may be null. Without a marker byte, null means absent. */
 static int tw_give_optional(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

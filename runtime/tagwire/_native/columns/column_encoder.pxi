@@ -1,8 +1,8 @@
-"""Encoding from columns: the loop, and what happens to the rows that it refuses; the counterpart of column_decoder.pxi."""
+"""Encode from columns: the loop, and the handling of rows that it rejects; the counterpart of column_decoder.pxi."""
 
 
 cdef class Encoder:
-    """Encodes rows of the columns `message` into bytes: a column `value`, in `root` where each row has an error beside it."""
+    """Encodes rows of the columns `message` as bytes in a column `value`; `root` may add an error column."""
 
     cdef Shape shape
     cdef Shape results
@@ -12,7 +12,7 @@ cdef class Encoder:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """Bytes that the result may have: what an int32 can count, or less for tests."""
+    """The most bytes of the result: what an int32 can count, or less for tests."""
 
     def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(message)
@@ -25,7 +25,7 @@ cdef class Encoder:
         self.most = 0x7FFFFFFF
 
     def encode(self, data, versions, str errors):
-        """The bytes of `data`; `versions` is an Arrow array of integers, or None where the plan has one version."""
+        """Return the bytes of `data`; `versions` is an Arrow array of integers, or None if the plan has one version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -69,7 +69,7 @@ cdef class Encoder:
     cdef int refused(
         self, const tw_encoding *d, Sources sources, tw_frame *frame, int64_t row, int fault, str errors, object first
     ) except -1:
-        """A row that the loop did not take: its error, a null for it, or what the interpreter makes of it."""
+        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's bytes."""
         if fault not in (TW_REFUSED, TW_NO_VERSION, TW_UNTRIED):
             raise_fault(fault, self.name, first + row, self.most)
         error = value = None

@@ -1,7 +1,7 @@
-/* Columns handed to others, through the Arrow C data interface: no copies, and freed where the last holder lets go.
+/* Export columns through the Arrow C data interface, without copies. The last holder frees the memory.
  *
- * A consumer may release an array, or move parts out of it and release those later, on any thread and without the
- * interpreter. So each exported array holds its frame by itself, and owns all else that it points to.
+ * A consumer may release an array, or move parts out of it and release them later, on any thread and without the GIL.
+ * So each exported array holds its own reference to the frame, and owns everything else that it points to.
  */
 #ifndef TAGWIRE_COLUMN_EXPORT_H
 #define TAGWIRE_COLUMN_EXPORT_H
@@ -9,22 +9,22 @@
 #include "columns/arrow_abi.h"
 #include "columns/column_frames.h"
 
-/* A schema with room for children, which are released ones until they are made. */
+/* Make a schema with room for children, which are marked as released until they are filled in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
-/* Makes it one of numbers that stand for texts; released where it fails. */
+/* Make a schema dictionary-encoded: numbers that index strings. Releases the schema on failure. */
 int tw_make_words_schema(struct ArrowSchema *schema);
 
-/* An array of a column's values, whose frame is complete. */
+/* Export the values of a column as an array; the frame must be complete. */
 int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);
 
-/* Leaves a struct its first children, and adds another array, which it takes over. */
+/* Keep a struct's first children, and add another array, which the struct takes over. */
 int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child);
 
-/* A stream without frames yet, and room for `count`; takes the schema over, also where it fails. */
+/* Make a stream without frames, with room for `count`. Takes over the schema, even on failure. */
 int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *schema, int64_t count);
 
-/* Adds a frame, for which there is room; the stream holds it. */
+/* Add a frame, for which there is room. The stream holds the frame. */
 void tw_add_to_stream(struct ArrowArrayStream *stream, tw_frame *frame);
 
 #endif

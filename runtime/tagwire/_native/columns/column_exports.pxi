@@ -1,4 +1,4 @@
-"""Schemas, arrays and streams as capsules: what consumers of the Arrow PyCapsule interface take."""
+"""Export schemas, arrays and streams as capsules of the Arrow PyCapsule interface."""
 
 
 cdef void drop_schema(PyObject *capsule) noexcept:
@@ -23,7 +23,7 @@ cdef void drop_stream(PyObject *capsule) noexcept:
 
 
 cdef void *zeroed(size_t size) except NULL:
-    """Zeroed memory: a released struct of the interface."""
+    """Return zeroed memory, which is a released struct of the Arrow interface."""
     cdef void *block = tw_zeroed(1, size)
     if block == NULL:
         raise MemoryError
@@ -31,7 +31,7 @@ cdef void *zeroed(size_t size) except NULL:
 
 
 cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
-    """A column's type; released where it fails."""
+    """Fill in a column's type; releases the schema on failure."""
     cdef int64_t flags = ARROW_FLAG_NULLABLE if column.nullable else 0
     cdef Py_ssize_t index
     if column.format == "+m":
@@ -50,7 +50,7 @@ cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
 
 
 def export_schema(column):
-    """A column's type as a capsule "arrow_schema"."""
+    """Return a column's type as a capsule "arrow_schema"."""
     cdef ArrowSchema_c *schema = <ArrowSchema_c *>zeroed(sizeof(ArrowSchema_c))
     capsule = PyCapsule_New(schema, "arrow_schema", drop_schema)
     fill_schema(schema, column)
@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """One array's complete buffers."""
+    """The complete buffers of one array."""
 
     cdef tw_frame *frame
 
@@ -70,14 +70,14 @@ cdef class Chunk:
 
 
 cdef class ArrowStream:
-    """Arrow arrays of one type, for whoever takes `__arrow_c_stream__`: pyarrow, polars, duckdb, nanoarrow."""
+    """Arrow arrays of one type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and nanoarrow."""
 
     cdef Shape shape
     cdef object root
     cdef list chunks
 
     def __len__(self):
-        """The rows of all arrays together."""
+        """Return the total number of rows."""
         cdef Chunk chunk
         cdef int64_t rows = 0
         for chunk in self.chunks:
@@ -86,7 +86,7 @@ cdef class ArrowStream:
 
     @property
     def schema_text(self):
-        """The Arrow type in words."""
+        """The Arrow type as text."""
         return self.root.type_text
 
     def __repr__(self):
@@ -108,7 +108,7 @@ cdef class ArrowStream:
 
 
 cdef class ArrowArray(ArrowStream):
-    """One Arrow array, for whoever takes `__arrow_c_array__`; as a stream it is one of a single array."""
+    """One Arrow array, for consumers of `__arrow_c_array__`; it can also be consumed as a stream."""
 
     def __arrow_c_array__(self, requested_schema=None):
         cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))
@@ -121,7 +121,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """What a call gives: an array for an array, a stream for a stream."""
+    """Return the result of a call: a stream for a stream, an array for an array."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root
@@ -129,11 +129,11 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
     return made
 
 
-# ---------------------------------------------------------------- arrays that are made when they are asked for
+# ---------------------------------------------------------------- arrays made on request
 
 
 cdef class Pull:
-    """What a stream has that asks an iterator for its arrays."""
+    """The state of a stream that takes its arrays from an iterator."""
 
     cdef object root, arrays
     cdef bytes error
@@ -152,7 +152,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # which says that there is none
+    out.release = NULL  # no array, unless one is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:
@@ -177,7 +177,7 @@ cdef void drop_pull(ArrowStream_c *stream) noexcept with gil:
 
 
 def export_stream(root, arrays):
-    """A capsule "arrow_array_stream" of the arrays that an iterator gives, each when it is asked for."""
+    """Return a capsule "arrow_array_stream" that takes each array from an iterator on request."""
     cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
     cdef Pull pull = Pull()
     pull.root, pull.arrays = root, iter(arrays)

@@ -71,7 +71,7 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Gives back the room that nothing needs; with `some_kept`, only where it is much, and not all of it. */
+/* Free unused room. With `some_kept`, free it only if it is large, and keep some of it. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

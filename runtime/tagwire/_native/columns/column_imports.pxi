@@ -1,8 +1,8 @@
-"""Arrow arrays of others: taken over from their capsules, their types held against what is asked for."""
+"""Import Arrow arrays from capsules, and check their types against the required columns."""
 
 
 cdef class TypeOf:
-    """A schema that was taken over."""
+    """An imported schema."""
 
     cdef ArrowSchema_c c
 
@@ -12,7 +12,7 @@ cdef class TypeOf:
 
 
 cdef class Imported:
-    """An array that was taken over, with its type; released with this object."""
+    """An imported array with its type, released with this object."""
 
     cdef ArrowArray_c c
     cdef TypeOf type
@@ -40,7 +40,7 @@ cdef Imported take_array(object value):
 
 
 cdef list take_stream(object value):
-    """All arrays of a stream."""
+    """Return all arrays of a stream."""
     cdef TypeOf type_of = TypeOf()
     cdef Imported chunk
     capsule = value.__arrow_c_stream__()
@@ -66,7 +66,7 @@ cdef object stream_error(ArrowStream_c *stream):
 
 
 cdef tuple take(object value, str what):
-    """The arrays of an object, and whether it is a stream of them."""
+    """Return the arrays of an object, and whether it is a stream."""
     if hasattr(value, "__arrow_c_array__"):
         return [take_array(value)], False
     if hasattr(value, "__arrow_c_stream__"):
@@ -92,7 +92,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """What a column of the format `wanted` takes."""
+    """Return a description of what a column of the format `wanted` accepts."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -105,18 +105,18 @@ cdef str format_of(const ArrowSchema_c *schema):
 
 
 cdef object width_in(str format):
-    """The number behind the colon of a format; -1 where there is none that could be meant."""
+    """Return the number after the colon of a format; -1 if there is none or it is too large."""
     number = format.partition(":")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
 
 cdef bint is_time(str format):
-    """Whether the values are timestamps or durations: an int64, in the unit of the third letter."""
+    """Whether the values are timestamps or durations: int64, with the unit in the third letter."""
     return format.startswith(("ts", "tD"))
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """The kind of source that a format stands for; TW_SOURCE_NULL for none that we know."""
+    """Set the kind of source for a format; TW_SOURCE_NULL if the format is not supported."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -143,7 +143,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str wanted):
-    """Whether a source of a format can have the values of a column of the format `wanted`."""
+    """Whether a source with this format can provide values for a column of the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -162,7 +162,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """An array of others as a source of values for a column of the format `wanted`, without its children."""
+    """Read an imported array as the source of a column of the format `wanted`, without its children."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -190,7 +190,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # of no bytes at all, but an address
+            s.data = s.values  # no bytes, but a valid address
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Arrays of versions beside arrays of rows; Nones where all rows have one version."""
+    """Return the arrays of versions that match the arrays of rows; Nones if all rows have one version."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

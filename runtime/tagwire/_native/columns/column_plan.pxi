@@ -1,7 +1,7 @@
-"""The plan of columns: the same structs and fields as plans of objects have, with columns in place of slots."""
+"""Column plans: the same structs and fields as in object plans, with columns in place of slots."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # structs inside each other: each takes a frame of the C stack
+    DEEPEST_COLUMNS = 100  # nested structs: each takes a frame of the C stack
 
 
 cdef class ColumnBuilder(PlanBuilder):
@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """The columns that have their defaults if the tag section is empty."""
+        """Set the columns that get their defaults if the tag section is empty."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -52,7 +52,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """The columns of other versions' fields."""
+        """Set the columns of fields that only other versions have."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}
@@ -81,7 +81,7 @@ cdef class ColumnBuilder(PlanBuilder):
 
 
 cdef class Table:
-    """Plans by version, from the lowest version on."""
+    """The plans by version, starting with the lowest version."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -105,7 +105,7 @@ cdef class Table:
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """The layout of a row. Raises UnsupportedVersionError."""
+        """Return the layout of a row. Raises UnsupportedVersionError."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)
@@ -121,7 +121,7 @@ cdef int64_t at_most(object limit) except? -1:
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """The error of a fault that is not the fault of a row's own bytes or value."""
+    """Raise the error for a fault code that does not concern the row's own bytes or values."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

@@ -3,7 +3,7 @@
 #include "columns/column_decode_impl.h"
 #include "columns/column_encode_impl.h"
 
-/* The steps of a row's version; NULL where there is none. */
+/* Return the plan of a row's version; NULL if there is none. */
 static inline const tw_struct *tw_plan_of(
     const tw_source *versions, const tw_struct *const *tables, int64_t low, int64_t count, int64_t row)
 {
@@ -64,7 +64,6 @@ int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count
 
 /* ---------------------------------------------------------------- encoding */
 
-/* What all rows of a call have in common. */
 static inline int tw_encode_row(const tw_encoding *d, tw_emitter *e, int64_t row)
 {
     const tw_struct *steps = tw_plan_of(d->versions, d->tables, d->low, d->tables_count, row);

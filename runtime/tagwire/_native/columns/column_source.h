@@ -1,8 +1,8 @@
-/* Arrow arrays that others made, as the loops read them: a value at an index, whatever its encoding.
+/* Read imported Arrow arrays: a value at an index, whatever the encoding.
  *
- * An array of the C data interface says neither how long its buffers are nor that its offsets are sound. Offsets are
- * held against each other and the length of what they point into where that is known; what can't be known is trusted,
- * as everybody who takes such an array must: it comes from the same process.
+ * The C data interface gives neither the sizes of an array's buffers nor a guarantee for its offsets. Offsets are
+ * checked against each other, and against the length of what they point to if it is known. The rest is trusted, as it
+ * must be by every consumer: the array comes from the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
@@ -13,31 +13,31 @@
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
     TW_SOURCE_BYTES,      /* offsets of `width` bytes into `data` */
-    TW_SOURCE_VIEWS,      /* 16 bytes for each value, in place or into one of many buffers */
-    TW_SOURCE_BLOCKS,     /* `width` bytes for each */
+    TW_SOURCE_VIEWS,      /* 16 bytes per value, holding the value or pointing into one of several buffers */
+    TW_SOURCE_BLOCKS,     /* `width` bytes per value */
     TW_SOURCE_LIST,       /* offsets of `width` bytes into the child */
-    TW_SOURCE_BLOCK_LIST, /* `width` elements for each */
+    TW_SOURCE_BLOCK_LIST, /* `width` elements per value */
     TW_SOURCE_STRUCT
 };
 
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    uint8_t constant;       /* the same value at every index: the default of a field that the array has not */
+    uint8_t constant;       /* the same value at every index: the default of a field that the array does not have */
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* NULL where nothing is null */
+    const uint8_t *valid;   /* NULL if nothing is null */
     const uint8_t *values;  /* values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* of views: their data, from the third on */
-    int64_t data_count;     /* of views */
-    const tw_source *child; /* of lists */
+    const void **buffers;   /* views: their data, from the third buffer on */
+    int64_t data_count;     /* views */
+    const tw_source *child; /* lists */
 };
 
-/* Where a value stands in the buffers. */
+/* Return the index of a value in the buffers. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
-/* Whether the value at an index is there. */
+/* Whether the value at an index isn't null. */
 static inline int tw_is_there(const tw_source *s, int64_t at)
 {
     return s->kind != TW_SOURCE_NULL && (s->valid == NULL || tw_get_bit(s->valid, tw_source_index(s, at)));
@@ -59,11 +59,11 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* the bits of it: see tw_source_int */
+        return number8; /* the bits of a uint64: see tw_source_int */
     }
 }
 
-/* An integer; -1 where it is an uint64 that no int64 holds. */
+/* Read an integer. Return -1 for a uint64 that does not fit an int64. */
 static inline int tw_source_int(const tw_source *s, int64_t at, int64_t *number)
 {
     *number = tw_source_number(s->values, tw_source_index(s, at), s->width, s->is_signed);
@@ -83,7 +83,7 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* From where to where in the child or the data a value reaches; TW_BAD_INPUT where that can't be. */
+/* Get the range of a value in the child or the data; TW_BAD_INPUT if the offsets are impossible. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -111,7 +111,7 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
     return 0;
 }
 
-/* Text or bytes. */
+/* Get a string or bytes. */
 static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t **data, int64_t *size)
 {
     int64_t from;
@@ -128,7 +128,7 @@ static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t 
     return 0;
 }
 
-/* The elements of a list: an index in its child, and how many. */
+/* Get the elements of a list: an index in its child, and their number. */
 static inline int tw_source_elements(const tw_source *s, int64_t at, int64_t *from, int64_t *count)
 {
     if (s->kind == TW_SOURCE_BLOCK_LIST) {

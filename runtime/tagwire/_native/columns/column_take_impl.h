@@ -1,11 +1,11 @@
-/* Single values from bytes into columns. */
+/* Read single values from bytes into columns. */
 #ifndef TAGWIRE_COLUMN_TAKE_IMPL_H
 #define TAGWIRE_COLUMN_TAKE_IMPL_H
 
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* From 16 - n on: the high bits of n bytes, and nothing of those behind them. */
+/* Masks for tw_put_short: from index 16 - n on, the high bits of n bytes, followed by zeros. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -16,7 +16,7 @@ static const uint8_t tw_high_bits[32] = {
         memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
     } while (0)
 
-/* A value of fixed width, all of whose bytes are there; `values` is NULL where it is only checked. */
+/* Read a value of fixed width whose bytes are there. If `values` is NULL, only check the value. */
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
@@ -91,9 +91,9 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* A text of up to 16 bytes, where as many can be read and written: two words each way whatever its length, since a
- * branch that depends on that is guessed wrongly for every other text. What is behind it the next one overwrites.
- * 0 where a byte of it is not ASCII. */
+/* Store a string of up to 16 bytes if 16 bytes can be read and written. It always copies two words, because a branch on
+ * the length would often be mispredicted; the next string overwrites the excess. Return 0 for a string that isn't
+ * ASCII. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;
@@ -108,8 +108,8 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
     return 1;
 }
 
-/* Text or bytes with their length, or null, at *place: a local of who calls, since all that is written to columns might
- * be the reader itself as far as a compiler knows. */
+/* Read a string or bytes with their length, or null. `place` is the caller's local copy of the position, because stores
+ * into columns might alias the reader. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;

@@ -1,8 +1,8 @@
-"""Arrow arrays as sources of a message's fields: bound to its columns, and, for rows that are refused, made objects."""
+"""Arrow arrays as sources of a message's fields: bound to columns, and converted to objects for rejected rows."""
 
 
 cdef class Sources:
-    """A source for each column of a shape: an array's, or a constant one where the array has no such field."""
+    """The sources of a shape's columns: each an array, or a constant if the array does not have that field."""
 
     cdef Shape shape
     cdef Imported rows
@@ -20,7 +20,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Let a column, and those in it, take their values from an array; `offset` is that of a struct around it."""
+        """Bind a column and its descendants to an array; `offset` is that of the enclosing struct."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # of a map's entries: their names differ between libraries
+            given = names  # names of map entries differ between libraries
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Let a column have its default everywhere."""
+        """Use the default of a column for all rows."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets
@@ -95,7 +95,7 @@ cdef class Sources:
     # ------------------------------------------------------------ objects
 
     cdef object value(self, int32_t index, int64_t at, list path):
-        """The value at an index, as a message object has it. Raises EncodeError, with its place in `path`."""
+        """Return the value at an index as in a message object. Raises EncodeError with the location `path`."""
         cdef const tw_source *source = &self.at[index]
         cdef const uint8_t *data
         cdef int64_t number = 0, size = 0
@@ -119,7 +119,7 @@ cdef class Sources:
             raise ColumnError("the array's offsets contradict its buffers; it is damaged")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # bad UTF-8 is then a surrogate, which encoding refuses
+            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):
@@ -159,4 +159,4 @@ cdef class Sources:
 
 
 class Repeated(Exception):
-    """A map that has a tag twice, which no mapping of Python can show to the writer."""
+    """A map has a tag twice, which a Python mapping can't represent for the writer."""

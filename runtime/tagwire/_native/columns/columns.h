@@ -1,11 +1,11 @@
-/* Columns that grow: the buffers of an Arrow array while rows are added, and the way back where a row is refused.
+/* Growing columns: the buffers of an Arrow array while rows are added, and removal of a rejected row.
  *
- * Columns stand in one table, each before what is in it. All columns that grow together are one level: the rows are
- * level 0, and the elements of each list another one. So a value is written at an index that its level knows, room is
- * made for a whole array at once, and a row is taken back by the offsets of the lists alone: no column counts for
- * itself. Bitmaps of validity begin as ones, and only nulls touch them.
+ * All columns are in one table, each before its children. Columns that grow together form a level: the rows are level
+ * 0, and the elements of each list are another level. So a value is written at an index given by its level, room is
+ * made for a whole array at once, and a row is removed using only the offsets of lists: columns have no counts of their
+ * own. Validity bitmaps start as ones, and only nulls change them.
  *
- * No Python objects here, and no lock: the interpreter is let go while these run. Functions return 0 or a fault.
+ * No Python objects and no locks: the GIL is released while these functions run. They return 0 or an error code.
  */
 #ifndef TAGWIRE_COLUMNS_H
 #define TAGWIRE_COLUMNS_H
@@ -15,15 +15,15 @@
 enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT };
 
 enum tw_column_fault {
-    TW_REFUSED = -1,   /* bytes or a value that the layout refuses */
+    TW_REFUSED = -1,   /* the layout rejects the bytes or the value */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* more than the offsets of a column can say */
+    TW_TOO_LONG = -3,  /* more than a column's offsets can express */
     TW_NO_VERSION = -4,
-    TW_BAD_INPUT = -5, /* an Arrow array that contradicts itself */
-    TW_UNTRIED = -6,   /* left to the interpreter, which may well accept it */
+    TW_BAD_INPUT = -5, /* an inconsistent Arrow array */
+    TW_UNTRIED = -6,   /* left to the interpreter, which may accept the row */
 };
 
-/* Memory that Python's own tools see; the limited API has no such functions before 3.13. */
+/* Memory that Python's own tools track; the limited API has no such functions before 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -33,48 +33,48 @@ enum tw_column_fault {
 #  define tw_free PyMem_RawFree
 #endif
 
-/* A column's type and default: never changed, so threads share it. */
+/* A column's type and default. It never changes, so threads share it. */
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* of integers */
+    uint8_t is_signed;   /* integers */
     uint8_t null_default;
-    int32_t width;       /* bytes of a value of fixed width */
-    int32_t end;         /* the index behind the last column within this one */
+    int32_t width;       /* bytes per value of fixed width */
+    int32_t end;         /* index after the last descendant */
     int32_t level;
-    int32_t inner;       /* of lists: the level of their elements */
-    int64_t size;        /* bytes of the default */
-    const uint8_t *value; /* the default, as it stands in the buffer */
+    int32_t inner;       /* lists: level of the elements */
+    int64_t size;        /* size of the default in bytes */
+    const uint8_t *value; /* the default, in the form of the buffer */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* up to where validity may have been changed */
-    int32_t first, end;  /* its columns are among these */
+    int64_t touched;     /* end of the range whose validity bits may have changed */
+    int32_t first, end;  /* range that includes the level's columns */
 } tw_level;
 
 typedef struct {
-    uint8_t *valid;      /* NULL where nothing may be null, and in the end where nothing is */
-    uint8_t *values;     /* values, bits, or offsets of int32 */
-    uint8_t *data;       /* what the offsets of texts and bytes point into */
+    uint8_t *valid;      /* NULL if nothing may be null; NULL in the end if nothing is */
+    uint8_t *values;     /* values, bits, or int32 offsets */
+    uint8_t *data;       /* contents of strings and bytes */
     int64_t size, room;  /* of `data` */
-    int64_t nulls;       /* counted in the end */
+    int64_t nulls;       /* counted at the end */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
 typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
-    int64_t holders;     /* exported arrays, and whoever fills it */
+    int64_t holders;     /* exported arrays, and the code that fills the frame */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* a copy: the frame outlives the plan that it was filled by */
+    tw_column *columns;  /* a copy: the frame outlives the plan that filled it */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* by column: the texts that its numbers stand for, or NULL */
-    int64_t most;        /* elements of a list column, bytes of a text column */
-    tw_pool *pool;       /* where it goes when nobody holds it any more; or NULL */
-    tw_frame *next;      /* the one behind it in the pool */
-    int64_t bytes;       /* of its buffers, while it is in the pool */
+    tw_frame **words;    /* by column: the dictionary that its numbers index, or NULL */
+    int64_t most;        /* limit for elements of a list column and bytes of a string column */
+    tw_pool *pool;       /* receives the frame when nobody holds it any more; or NULL */
+    tw_frame *next;      /* next frame in the pool */
+    int64_t bytes;       /* size of the buffers, while in the pool */
 };
 
 #if defined(_MSC_VER)
@@ -111,10 +111,10 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
 
 /* ---------------------------------------------------------------- growing */
 
-/* 0 or TW_NO_MEMORY; the buffer stays as it is then. */
+/* Return 0, or TW_NO_MEMORY with an unchanged buffer. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
-/* The bytes of a column's main buffer for so many values. */
+/* Return the size of a column's main buffer for `count` values. */
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)
 {
     switch (c->kind) {
@@ -129,10 +129,10 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* What tw_reserve and tw_put_bytes do where there is no room. */
+/* The slow paths of tw_reserve and tw_put_bytes. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
-/* Room for `needed` values in all columns of a level. */
+/* Make room for `needed` values in all columns of a level. */
 static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
@@ -148,7 +148,7 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Room for so many bytes of texts, and some more: growing step by step would copy them. */
+/* Make room for `size` bytes of strings, plus some reserve: growing step by step would copy them. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
@@ -156,7 +156,7 @@ static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size
 
 /* ---------------------------------------------------------------- values */
 
-/* Few bytes, by two words that overlap: most texts are short, and a call costs more than copying them. */
+/* Copy a few bytes as two overlapping words: most strings are short, and a call to memcpy would cost more. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -194,15 +194,15 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Something of no meaning, where a column around this one is null; and null where this one may be. */
+/* Store null if the column is nullable; else a placeholder, because an enclosing column is null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
-/* The default of a field. */
+/* Store the default of a field. */
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
 
-/* ---------------------------------------------------------------- a row taken back */
+/* ---------------------------------------------------------------- removing a row */
 
-/* Forgets all rows from `rows` on, and what belongs to them. */
+/* Remove all rows from `rows` on, with everything in them. */
 TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records of the shape of magic 2 into columns: by the walk that lines of JSON and moved records go by as well.
+/* Read records of the form of magic 2 into columns, with the record walk also used for JSON lines and moved records.
  *
  * Other records are walked item by item (record_walk_impl.h).
  */
@@ -53,7 +53,7 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Most records have none. */
+/* Fast path: most records have no headers. */
 static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
 {
     if (TW_UNLIKELY(headers.count))
@@ -69,7 +69,7 @@ static inline int tw_sink_attributes(
     return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
 }
 
-/* The record at the reader's place, each of its items to its sink. */
+/* Read the record at the reader's position, and pass each item to its sink. */
 static inline int tw_take_magic2(
     const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
 {

@@ -31,9 +31,9 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* ---------------------------------------------------------------- heads */
+/* ---------------------------------------------------------------- headers */
 
-/* Whether the magic byte of the format that is tried stands where a varint length before it puts it. */
+/* Whether the magic byte of the tried format is where a preceding varint length would put it. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -49,7 +49,7 @@ static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
     return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
-/* The plan of the batch at p; NULL where only Python can tell. */
+/* Return the plan of the batch at p; NULL if only Python can tell. */
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];
@@ -64,7 +64,7 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* What follows from the items of a head: numbers of 64 bits, or only Python has them. */
+/* Compute what follows from the items of a header. Results of more than 64 bits are left to Python. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -81,7 +81,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* No checksum covers the base offset. */
+/* The base offset is checked because no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -90,10 +90,10 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* as FramedBuilder has it: 1 is always 0, 2 is always 1 */
+    known[2] = 1; /* as in FramedBuilder: register 1 is always 0, register 2 always 1 */
 }
 
-/* The head at `position`, into `head`; `next` is behind its batch. */
+/* Read the header at `position` into `head`; set `next` to the end of its batch. */
 static int tw_walk_head(tw_batches *b)
 {
     tw_record_reader *w = &b->w;
@@ -121,7 +121,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Ends rows that were walked: their constants, and how many there are. */
+/* Complete rows that were read: store their constants and their number. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);
@@ -150,8 +150,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* The records of the open batch, up to its end or that of the frame; else a fault, and the rows end before it. Not inlined:
- * within the loop over batches it is some 5 % slower. */
+/* Read the records of the open batch, up to its end or the end of the frame. After an error, the rows end before its
+ * record. Not inlined, because inlining into the loop over batches makes it about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -260,7 +260,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* A row for a head alone. */
+/* Store a row for a header alone. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -272,7 +272,7 @@ static int tw_take_head(tw_batches *b)
     return fault;
 }
 
-/* The batch at `position`: its head, and what its records are read from. */
+/* Open the batch at `position`: read its header, and prepare to read its records. */
 static int tw_open_batch(tw_batches *b)
 {
     const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
@@ -290,13 +290,13 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* No records may be no bytes, whatever the codec. */
+        /* Zero records may be zero bytes, whatever the codec. */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* its checksum was held against it as that of a head */
+        b->w.r.trusted = 1; /* the checksum was already verified with the header */
         return fault;
     }
     return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);

@@ -1,17 +1,17 @@
-/* Columns that have one value for all records of a batch: worked out of its head, and written for many rows at once. */
+/* Columns with one value for all records of a batch: computed from its header, and written for many rows at once. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
 #include "columns/record_walk_impl.h"
 
-/* 1, 0 for null. */
+/* Compute a constant. Return 1, or 0 for null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* whose bits were checked */
+        *x = c->words[*x]; /* the bits were checked */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -29,7 +29,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Null for many rows of a column of numbers, or of bits. */
+/* Store null in many rows of a column of numbers or bits. */
 static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -41,7 +41,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* One constant for the rows from `first` up to `end`, for which there is room. */
+/* Store a constant in the rows from `first` up to `end`, for which there is room. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -1,9 +1,9 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the one version that these frames have */
-#define TW_NO_TYPE INT64_MIN /* of a payload that is of another type */
+#define TW_METADATA_FRAME 1 /* the only version of these frames */
+#define TW_NO_TYPE INT64_MIN /* for a payload of another type */
 
-/* The bytes of a row; NULL for a null. */
+/* Return the bytes of a row, or NULL for null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -14,7 +14,7 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* The version of a payload whose type is `wanted`, with `r` at its body; TW_NO_TYPE where it is none of these. */
+/* Return the version of a payload of type `wanted`, with `r` at its body; TW_NO_TYPE for other payloads. */
 static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
@@ -25,7 +25,7 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* too short to say a version: no message has this one, so it is refused */
+        return -1; /* too short for a version: no message has version -1, so the payload is rejected */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

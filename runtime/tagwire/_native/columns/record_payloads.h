@@ -1,4 +1,4 @@
-/* What stands before a message in a log record, and says what it is: a record type, a version, or both.
+/* Read what precedes a message in a log record and identifies it: a record type, a version, or both.
  *
  * Sources: Kafka's coordinator record serializers, KIP-631. `tagwire.frames.record_frames` has the same as layouts.
  */
@@ -9,8 +9,8 @@
 
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
-/* Bodies and versions of a frame's payloads into the two columns of another, for which there is room; null for others,
- * and for what `control` says is a marker. */
+/* Store the bodies and versions of payloads in the two columns of `to`, which has room; null for other payloads, and
+ * for markers, which `control` identifies. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to);
 

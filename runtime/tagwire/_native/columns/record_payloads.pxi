@@ -1,4 +1,4 @@
-"""Messages out of the keys and values of records, as one more column beside theirs."""
+"""Decode messages from the keys and values of records into an additional column."""
 
 cdef dict PAYLOADS = {
     "coordinator-key": TW_COORDINATOR_KEY,
@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """The first columns of an array, and another array beside them."""
+    """The first columns of an array, plus another array as the last column."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -44,11 +44,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """The columns of `root` but for the last, and as the last what `decode(data, versions)` makes of the messages.
+    """Return the columns of `root`; the last column is the result of `decode(data, versions)` for the messages.
 
-    `kind` is that of the message: of records of coordinators and of metadata
-    logs those count whose type is `api_key`, each in its own version; of any
-    other message all values, and `versions` is None.
+    `kind` is the kind of message. In records of coordinators and metadata logs, messages are payloads of type
+    `api_key`, each in its own version. Otherwise all values are messages, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

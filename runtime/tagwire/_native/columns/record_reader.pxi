@@ -1,26 +1,26 @@
-"""Batches of records into columns: the call around the loop."""
+"""Read record batches into columns: the Python interface of the loop."""
 
 
 cdef enum:
-    MOST_BYTES = 0x7FFFFFFF  # of one column of a frame
+    MOST_BYTES = 0x7FFFFFFF  # of one column in a frame
 
 
 @final
 cdef class RecordColumns:
-    """Gathers rows: of the batches in files that are walked over, and of values that Python puts in between.
+    """Collects rows from the batches of files, and rows that Python adds in between.
 
-    `formats` is a `tagwire.records.FormatSet`. With `ordered`, batches that are not above the one before are left to
-    Python. Raises NotNative.
+    `formats` is a `tagwire.records.FormatSet`. With `ordered`, batches whose offsets don't ascend are left to Python.
+    Raises NotNative.
     """
 
     cdef Shape shape
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # by column: its words, numbered
+    cdef dict words  # by column: its dictionary, from string to index
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
+    cdef list room  # bytes in each column of the last frame, as a guess for the next frame
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Which plan a batch has. Raises NotNative where more than magic bytes at their usual places say it."""
+        """Set how to choose a batch's plan. Raises NotNative if magic bytes at their usual positions don't decide."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.head_positions
@@ -55,7 +55,6 @@ cdef class RecordColumns:
         return 0
 
     cdef int frame(self) except -1:
-        """Begin with empty columns."""
         self.b.bytes = 0
         self.made = Chunk()
         self.made.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
@@ -68,32 +67,31 @@ cdef class RecordColumns:
                 check(tw_make_room_for(self.made.frame, index, size))
         return 0
 
-    # ------------------------------------------------------------ where it is
+    # ------------------------------------------------------------ position
 
     @property
     def position(self):
-        """The batch that is next, or open."""
+        """The position of the open or next batch."""
         return self.b.position
 
     @property
     def index(self):
-        """Records of that batch that have been read."""
+        """How many records of this batch have been read."""
         return self.b.index
 
     @property
     def last_offset(self):
-        """Of the last batch that was read to its end."""
+        """The last offset of the last batch that was read completely."""
         return self.b.last_offset
 
     def begin(self, str file, int64_t position, first_offset):
-        """Go on in another file; rows below `first_offset` are left out."""
+        """Continue in another file; rows below `first_offset` are dropped."""
         self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else first_offset
         self.b.last_offset = -1
         self.leave(position, None)
 
     cdef int name(self, object file) except -1:
-        """The file that rows come from."""
         cdef RecordPlan plan
         self.file = file
         for plan in self.plans:
@@ -102,25 +100,28 @@ cdef class RecordColumns:
         return 0
 
     def leave(self, int64_t position, last_offset):
-        """Go on there: what was before it has been dealt with."""
+        """Continue at `position`, after Python has handled a batch."""
         self.b.is_open = False
         self.b.index = 0
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may say more than 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may state more than 64 bits
 
     # ------------------------------------------------------------ rows
 
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before `end` in a window of the file that begins at `start`: "done", "full", or
-        why Python has to see to the next one: "refused" for what its format must refuse, "unclear" for what may well
-        be right. A batch that is cut off by the window is refused as well. While one is open, the window stays."""
+        """Read the batches that begin before `end`, in a window of the file that begins at `start`.
+
+        Returns "done", "full", or why Python must handle the next batch: "refused" if its format must reject the batch,
+        "unclear" if the batch may be valid. A batch that is cut off by the window is also "refused". The window must
+        not change while a batch is open.
+        """
         cdef Py_buffer view
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # positions are those of the file
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # positions are relative to the file
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
             with nogil:
@@ -143,7 +144,7 @@ cdef class RecordColumns:
         return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
 
     cdef int unpack(self) except -100:
-        """Set out to read records that are packed. A fault where they do not unpack, or not within the limits."""
+        """Prepare to read compressed records. Return an error code if they can't be decompressed within the limits."""
         from tagwire.wire.compression import PackingFault, unpack_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
@@ -178,7 +179,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """A row of values by their names."""
+        """Add a row of values by name."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
@@ -191,11 +192,10 @@ cdef class RecordColumns:
 
     @property
     def is_full(self):
-        """Whether no more rows should be put in."""
         return self.made.length() >= self.b.most_rows
 
     def take(self):
-        """The rows so far as an array; the next ones go into another."""
+        """Return the rows so far as an array, and start a new one."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
@@ -211,7 +211,7 @@ cdef class RecordColumns:
 
 
 cdef tw_frame *texts(words) except NULL:
-    """A column of texts, complete."""
+    """Return a complete column of strings."""
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

@@ -1,7 +1,7 @@
-/* Structs of record formats into columns: by the plan that objects are read by (plan.h, framing.h), without an object.
+/* Read structs of record formats into columns, by the plan for objects (plan.h, framing.h), without creating objects.
  *
- * A sink says where an item goes: into a column, into a slot that the loop over batches looks at, or nowhere. What is
- * checked does not depend on it. Functions return 0 or a fault; a row that is refused is taken back whole.
+ * A sink is an item's destination: a column, a slot that the loop over batches uses, or nothing. The checks do not
+ * depend on it. Functions return 0 or an error code; a rejected row is removed as a whole.
  */
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
@@ -10,9 +10,9 @@
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
-/* ---------------------------------------------------------------- values of columns */
+/* ---------------------------------------------------------------- column values */
 
-/* Puts a number into a column, whatever its width. */
+/* Store a number in a column of any width. */
 static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int64_t x)
 {
     uint8_t *values = frame->buffers[column].values;
@@ -38,7 +38,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* more than 64 bits: an object would have it, a column can't */
+        return TW_UNTRIED; /* more than 64 bits: possible in an object, not in a column */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -50,7 +50,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
     return tw_put_number(w->frame, k->column, at, sum);
 }
 
-/* Bytes, or null where the size is TW_NULL. */
+/* Store bytes, or null if the size is TW_NULL. */
 static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t at, const uint8_t *p, int64_t size)
 {
     if (k->slot >= 0) {
@@ -65,7 +65,7 @@ static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Text or bytes with their length, or null. */
+/* Read a string or bytes with their length, or null. */
 static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -84,7 +84,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* What an item has that is not there. */
+/* Store the value of an absent item. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -95,7 +95,7 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
         return 0;
     if (framing->is_number)
         return tw_put_number(w->frame, k->column, at, framing->absent);
-    tw_put_null(w->frame, k->column, at); /* which is an empty list where none may be null */
+    tw_put_null(w->frame, k->column, at); /* an empty list if the column isn't nullable */
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
     return 0;
 }
 
-/* An array of structs: counted, or to the end of its extent. */
+/* Read an array of structs: counted, or up to the end of its extent. */
 static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -149,7 +149,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* A value in the extent that another item stated for it. */
+/* Read a value whose size another item gave. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -165,7 +165,7 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* A number that was read, held against what its item asks of it. */
+/* Check a number against its item's rules, and store it. */
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
     w->r.known[framing->keep] = x;
@@ -190,7 +190,7 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
+/* Reject bytes, from here to the end of the extent, whose checksum is wrong. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
@@ -199,7 +199,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* An item on which others depend, or it on them. */
+/* Read an item that has dependencies in either direction. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -223,7 +223,7 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     return tw_sink_number(f->framing, k, w, at, x);
 }
 
-/* The items of a struct, each to its sink. */
+/* Read the items of a struct, each into its sink. */
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;

@@ -1,9 +1,8 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The native engine: messages to bytes and back by a plan of their layout, without Python calls for each field.
+"""Encode and decode messages by a plan of their layout, without Python calls for each field.
 
-Written once for all messages, users' own too: its only input is a `tagwire.layout.Layout`. The hot loops are C, in
-`*.h`; what runs once for a plan, once for a call, or rarely, is Cython, in `*.pxi`. Read
-docs/engine.md first.
+This one engine serves all messages, including users' own: its only input is a `tagwire.layout.Layout`. The hot loops
+are C (`*.h`). Code that runs once per plan, once per call, or rarely is Cython (`*.pxi`). Read docs/engine.md first.
 """
 
 from collections.abc import Mapping
@@ -68,9 +67,9 @@ __all__ = [
     "to_json_text",
 ]
 
-cdef int TAG_MAX = 0xFFFF  # of the draft dialect
+cdef int TAG_MAX = 0xFFFF  # the highest tag of the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
-cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look into a dict
+cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, which avoids a global lookup
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

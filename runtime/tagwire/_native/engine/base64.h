@@ -1,4 +1,4 @@
-/* Base64 as JSON has it: the standard alphabet with padding for bytes, the URL-safe one without for UUIDs. */
+/* Base64 in JSON: the standard alphabet with padding for bytes, the URL-safe alphabet without padding for UUIDs. */
 #ifndef TAGWIRE_BASE64_H
 #define TAGWIRE_BASE64_H
 
@@ -12,10 +12,9 @@ static TW_MAYBE_UNUSED const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZa
 
 static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
 
-/* The eight letters of six bytes, the first in the lowest byte: all at once, with one number of six bits in each byte.
- * From a letter's place in the standard alphabet to its code is 65 more, with a step where the capitals, the small
- * letters, the digits and + end.
- */
+/* Encode six bytes as eight letters, the first letter in the lowest byte. All eight are computed at once, with a
+ * six-bit number in each byte. A letter's code is its index in the standard alphabet plus 65, with a correction after
+ * the capitals, the small letters, the digits and +. */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -27,7 +26,7 @@ static inline uint64_t tw_base64_of_six(const uint8_t *p)
     return six + 'A' * each + from26 * 6 + from63 * 3 - from52 * 75 - from62 * 15;
 }
 
-/* Write whole groups of three bytes, and what is left of them without padding; what is behind the last letter. */
+/* Write whole groups of three bytes, and the remaining bytes without padding. Return the end of the output. */
 static inline char *tw_put_base64(char *out, const uint8_t *p, int64_t size, const char *alphabet)
 {
     for (; size >= 3; p += 3, size -= 3) {
@@ -61,7 +60,7 @@ static inline char *tw_put_padded_base64(char *out, const uint8_t *p, int64_t si
     return out;
 }
 
-/* The six bits of a letter of the standard alphabet, or of the URL-safe one; -1 for any other character. */
+/* Return the six bits of a letter of the standard or the URL-safe alphabet; -1 for any other character. */
 static inline int tw_base64_bits(uint8_t letter, int url)
 {
     if (letter >= 'A' && letter <= 'Z')
@@ -73,7 +72,7 @@ static inline int tw_base64_bits(uint8_t letter, int url)
     return letter == (url ? '-' : '+') ? 62 : letter == (url ? '_' : '/') ? 63 : -1;
 }
 
-/* Read letters without padding: the bytes written, or -1. */
+/* Decode letters without padding. Return the number of bytes written, or -1. */
 static inline Py_ssize_t tw_get_base64(uint8_t *out, const uint8_t *p, Py_ssize_t size, int url)
 {
     uint32_t bits = 0;

@@ -1,4 +1,4 @@
-"""Batches of magic 2, read and built in one call each. Whatever is unusual is left to Python, which returns None here."""
+"""Read and build batches of magic 2, each in one native call. None means that Python must handle an unusual batch."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -11,7 +11,7 @@ cdef extern from "engine/crc32c.h":
     uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
 
 cdef enum:
-    # positions in the header of a batch of magic 2; source: Kafka's documentation of record batches
+    # positions in a batch header of magic 2; source: Kafka's documentation of record batches
     LENGTH_AT = 8
     EPOCH_AT = 12
     MAGIC_AT = 16
@@ -25,27 +25,27 @@ cdef enum:
     SEQUENCE_AT = 53
     COUNT_AT = 57
     HEADER_SIZE = 61
-    # bits of the attributes
+    # attribute bits
     COMPRESSION = 7
     HIGHEST_CODEC = 4
     APPEND_TIME = 1 << 3
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
 
-cdef object TRUE = True  # as an object: Cython takes the name for a number
+cdef object TRUE = True  # an object: Cython takes the bare name for a number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 
 
 @final
 @no_gc_clear
 cdef class Magic2:
-    """The format of magic 2; `batch` is the class of batches, `names` those of the bases among the inputs of `records`."""
+    """Reads and builds batches of magic 2. `batch` is their class, `names` the bases among the inputs of `records`."""
 
     cdef object batch, format
     cdef Elements records
     cdef tw_class made
     cdef Py_ssize_t slots[8]
-    cdef int64_t least  # bytes of a record
+    cdef int64_t least  # minimum size of a record in bytes
     cdef int offset_place, timestamp_place, scale_place
 
     def __cinit__(self, batch, format, Elements records, names):
@@ -63,7 +63,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """The batch at `pos`, whose checksum is right; None for all other bytes. The others are as for `BatchReader`."""
+        """Return the batch at `pos` if its checksum is right, else None. The other parameters: see `BatchReader`."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -95,7 +95,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """An iterator over the records of a batch that is not compressed, without limits, and not begun."""
+        """Return an iterator over an unread, uncompressed batch without limits; None for other batches."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -133,7 +133,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """An empty gathering with these bases, which must be integers of 64 bits."""
+        """Return an empty gathering with these bases, which must be 64-bit integers."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
@@ -144,14 +144,14 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """The batch of what a builder has gathered, if it has no more settings than those of its producer and offsets."""
+        """Return the batch of a builder's records; None if the builder has settings other than producer and offsets."""
         cdef Gathering gathering
         cdef int64_t numbers[4]
         cdef int64_t offset, wanted, last
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # before the first record of all builders
+        if BUILDER[GATHERED] == 0:  # no builder has got a record yet
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -201,7 +201,7 @@ cdef class Magic2:
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """An attribute of a builder; None if it was deleted."""
+    """Return an attribute of a builder, or None if it was deleted."""
     cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
     return None if value == NULL else <object>value
 
@@ -209,10 +209,10 @@ cdef inline object setting(object builder, Py_ssize_t index):
 @final
 @no_gc_clear
 cdef class BatchReader:
-    """Reads batches that may be of magic 2; `otherwise(buf, pos)` reads those that are not plainly so.
+    """Reads batches that may be of magic 2; `otherwise(buf, pos)` reads all other batches.
 
-    Bytes could also be of a format that has its magic after a length of varying size: that length's position, the bytes
-    between, and the magic; -1 if there is no such format.
+    Another format may have its magic after a length of variable size. `other_length_at` is the position of that length
+    (-1 if there is no such format), and `other_gap` the number of bytes between length and magic.
     """
 
     cdef Magic2 plan
@@ -225,7 +225,7 @@ cdef class BatchReader:
         self.other_length_at, self.other_gap, self.other_magic = other_length_at, other_gap, other_magic
 
     def over(self, bytes buf):
-        """An iterator over the batches in bytes."""
+        """Return an iterator over the batches in `buf`."""
         cdef BatchReading made = BatchReading.__new__(BatchReading)
         made.reader, made.buf = self, buf
         return made

@@ -1,17 +1,17 @@
-"""`decode`, `encode` and their kind, as attributes of a message class: called without Python code in between.
+"""`decode`, `encode` and related methods as attributes of message classes, called without Python code in between.
 
-`C.decode` is a method of the class's codec, so nothing is bound at a call. `m.encode` is a method descriptor of the
-class, as those of built-in types: CPython calls both by their vectors. Each finds the plan of the version in a table.
+`C.decode` is a method of the class's codec, so a call binds nothing. `m.encode` is a method descriptor, as in built-in
+types. CPython calls both through vectorcall. Each method looks up the plan of the version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # versions that are found without a dict
+    TABLE = 64  # versions with a table entry; all others need a dict lookup
 
 
 @final
 @no_gc_clear
 cdef class Codec:
-    """All versions of one message."""
+    """The plans of all versions of one message."""
 
     cdef readonly object message
     cdef PyTypeObject *cls
@@ -26,7 +26,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """What to set on the message's class, by name."""
+        """Return the methods to set on the message class, by name."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,
@@ -35,14 +35,14 @@ cdef class Codec:
         }
 
     def decode(self, data, version, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """decode($self, data, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that `data` holds, from its first byte to its last; see `tagwire.Message.decode`."""
+        """decode($self, data, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\nReturn the message that consists of all bytes in `data`; see `tagwire.Message.decode`."""
         cdef Plan plan = self.plan(version)
         if plan is None:
             return self.message.serializer(version).decode(data, strict=strict, views=views, limits=limits)
         return plan.read(data, 0, NULL, strict, views, limits, gc)
 
     def decode_from(self, data, version, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """decode_from($self, data, version, offset=0, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        """decode_from($self, data, version, offset=0, *, strict=True, views=False, limits=..., gc=True)\n--\n\nReturn the message that begins at `offset`, and the offset after it; otherwise like `decode`."""
         cdef Py_ssize_t end
         cdef Plan plan = self.plan(version)
         if plan is None:
@@ -52,7 +52,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """The plan of a version; None where the pure engine has it. Raises UnsupportedVersionError."""
+        """Return the plan of a version; None if the pure engine serves that version. Raises UnsupportedVersionError."""
         cdef int64_t index
         if tw_exact_int(version, &index):
             index -= self.low
@@ -104,7 +104,7 @@ ENCODED_SIZE.ml_doc = (
 
 
 cdef object descriptor(object cls, PyMethodDef *method):
-    """A method of all objects of a class."""
+    """Return a method descriptor for a class."""
     return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
 
 
@@ -134,7 +134,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """The one argument, by place or by name; borrowed."""
+    """Return the single argument, positional or named; borrowed."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
@@ -143,10 +143,10 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """The plan of a version of a message's class; None where the pure engine has it."""
+    """Return the plan of a version of the message's class; None if the pure engine serves that version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        codec = <Codec>found  # held: making a plan runs Python code, and the class may have another codec by then
+        codec = <Codec>found  # a strong reference: making a plan runs Python code that may replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # of a class that inherits another's methods
+    return Codec(type(message)).plan(version)  # a class that inherits its methods from a message class

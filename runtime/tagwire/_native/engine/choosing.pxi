@@ -1,7 +1,7 @@
-"""Selections natively: what is chosen of one version, its rows out of bytes, and new values into them.
+"""Native selections: read the chosen fields of one version as rows, and write new values into the bytes.
 
-The fast way says yes or no. Where it says no to bytes, the walk for places raises the error; where it says no to a new
-value, or to what is rare, `rewrite` gives None, and the walk by layout is asked (`tagwire.selection.splicing`).
+The fast path only reports success or failure. For invalid bytes, the error walk raises the error. For rejected or rare
+values, `rewrite` returns None and the walk by layout takes over (`tagwire.selection.splicing`).
 """
 
 from libc.string cimport memset
@@ -40,7 +40,7 @@ cdef class Choosing:
         return block.at
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """What the next steps choose of a struct."""
+        """Return the fields of a struct that the next steps choose."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -71,7 +71,7 @@ cdef class Choosing:
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Those fields that are chosen; of a single one, `names` is its name."""
+        """Return the chosen fields; `names` are the names of `fields`, or the name of a single field."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -84,7 +84,7 @@ cdef class Choosing:
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """What a step says; `type` is None for a field that the version lacks."""
+        """Fill in the columns of a step; `type` is None for a field that the version does not have."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -111,7 +111,7 @@ cdef class Choosing:
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """The fields of a struct, with runs that end before what is chosen."""
+        """Return the fields of a struct, with runs that end before chosen fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         cdef bint has_bools = False
@@ -129,10 +129,10 @@ cdef class Choosing:
                 fields[first].run_count = 0
         return fields
 
-    # ------------------------------------------------------------ what is absent
+    # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """What the columns of a field have where it is absent."""
+        """Set the column values for the case that the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -144,7 +144,7 @@ cdef class Choosing:
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add what the columns of a step have where its value is a default."""
+        """Add the values that a step's columns get from a default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -162,13 +162,13 @@ cdef class Choosing:
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """The rows of the message from `offset` to the end, as tuples; None where they are better read by objects."""
+        """Return the rows of the message from `offset` to the end as tuples; None if C can't read the rows."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """`data` with what `change(rows)` gives: new rows, and a tuple of elements to append.
+        """Return `data` with the result of `change(rows)`: new rows, and a tuple of elements to append.
 
-        None where C does not do it, or refuses it; where it can't read the rows, `change` is not called.
+        Returns None if C can't make the change; if C can't read the rows, `change` is not called.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -211,7 +211,7 @@ cdef class Choosing:
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # which is not counted here
+        if depth < self.plan.depth:  # this walk does not count the depth
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -228,7 +228,7 @@ cdef class Choosing:
 
 
 cdef class Marks:
-    """The places of what is chosen in one message: see collect.h."""
+    """The positions of the chosen values in one message: see collect.h."""
 
     cdef int64_t *at
 
@@ -237,5 +237,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Whether rows are made behind a step, or by it."""
+    """Whether a step, or a step below it, makes rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

@@ -1,4 +1,4 @@
-/* What is rare, and therefore in Cython (coercion.pxi): values of odd types made plain, and tags that nobody knows. */
+/* Rare cases, handled in Cython (coercion.pxi): values of unusual types, unknown tags, comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

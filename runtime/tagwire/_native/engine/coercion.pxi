@@ -1,40 +1,40 @@
-"""What is rare: values that are not of the plain kind, made plain for the hot loops; unknown tags; comparing.
+"""Rare cases: convert values of unusual types for the hot loops, check unknown tags, compare values.
 
-The C side calls these by their names (declared in coercion.h). Each takes what the pure engine takes, by the pure engine's
-own functions where it has some, and refuses with an exception that the engine takes for a fault.
+C calls these functions by name (declared in coercion.h). Each accepts what the pure engine accepts, using the pure
+engine's functions where they exist, and rejects values with an exception in WRITE_FAULTS.
 """
 
 
 cdef public object coerced_bool "tw_coerced_bool"(object value):
-    """0 or 1, for whatever equals it."""
+    """Return 0 or 1 for a value that equals either."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
 
 
 cdef public object coerced_uuid "tw_coerced_uuid"(object value):
-    """The 16 bytes of a UUID."""
+    """Return the 16 bytes of a UUID."""
     from tagwire.wire.scalars import uuid_bytes
 
     return uuid_bytes(value)
 
 
 cdef public object coerced_binary "tw_coerced_binary"(object value):
-    """A buffer whose length is its bytes."""
+    """Return a buffer whose length is its number of bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
 cdef public object coerced_array "tw_coerced_array"(object value):
-    """A tuple of the elements of a list, or of a subclass of either."""
+    """Return the elements of a list, a tuple, or an object of a subclass, as a tuple."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
 cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
-    """An object of the struct's class with the attributes of one of a subclass."""
+    """Convert an object of a subclass to an object of the struct's class with the same attributes."""
     cdef object cls = <object><PyObject *>s.made.cls
     made = object.__new__(cls)
     if s.unknown_slot:
@@ -55,7 +55,7 @@ cdef int copy_attributes(object made, object value, const tw_field *fields, Py_s
 
 
 cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
-    """Unknown tagged fields as pairs of tag and buffer, in tag order; refuses tags that can't be, or are known."""
+    """Return unknown tagged fields as (tag, buffer) pairs in tag order. Raises ValueError for invalid or known tags."""
     if not isinstance(unknown, Mapping):
         raise TypeError
     cdef object highest = UVARINT_MAX if s.section == TW_TAGGED_SECTION else TAG_MAX
@@ -67,12 +67,12 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
 
 
 def first(pair):
-    """The tag of a pair: data are not compared."""
+    """Return the tag of a pair, as a sort key: buffers can't be compared."""
     return pair[0]
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Return whether a value is not a default, as the interpreter decides it."""
+    """Whether a value differs from a default, as the interpreter decides."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

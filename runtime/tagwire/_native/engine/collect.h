@@ -1,8 +1,8 @@
-/* Reading chosen fields: the walk over a message, with the values of what is chosen, as rows.
+/* Read chosen fields into rows, while walking over the rest of the message.
  *
- * What is not chosen is walked over as walk.h does, what is chosen is read as decode.h does: both refuse what decoding
- * refuses. A function returns 0, or -1 for a fault; where it is, the walk for places says. For rewriting, the places of
- * what is chosen are kept as marks, in the order in which splice.h asks for them.
+ * Skipped fields are checked as in walk.h and chosen fields are read as in decode.h, so both reject what decoding
+ * rejects. Functions return 0, or -1 for an error; the error walk then finds the position. For rewriting, the positions
+ * of chosen values are kept as marks, in the order in which splice.h reads the marks.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -13,9 +13,9 @@
 typedef struct {
     tw_walk w;
     PyObject *rows;  /* a list */
-    PyObject *row;   /* the tuple to be filled, borrowed from the list; NULL on the way to the rows */
+    PyObject *row;   /* the tuple being filled, borrowed from the list; NULL outside of rows */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* of each column: the list of the innermost array, or NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column, the list of the innermost array, or NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;
@@ -52,7 +52,7 @@ static inline int tw_note_place(tw_collect *c) { return tw_note(c, c->w.r.p - c-
 
 /* ---------------------------------------------------------------- rows */
 
-/* Stores a value, which it takes over. */
+/* Store a value in a column, and steal the reference. */
 static int tw_put_cell(tw_collect *c, int column, PyObject *value)
 {
     int failed;
@@ -76,7 +76,7 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Nulls for all columns of what is null itself. */
+/* Store null in all columns of a null struct or array. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -115,7 +115,7 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* An element that is a row. Where its marks end is among them, so that they can be passed over. */
+/* Read an element that is a row. The end of its marks is stored among the marks, so that splicing can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -131,7 +131,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* The elements of an array within a row: a list for each column. */
+/* Read an array within a row: one list per column. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -141,7 +141,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* which the row or the list around it holds */
+        c->lists[column] = list; /* owned by the row or by the enclosing list */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)
@@ -198,7 +198,7 @@ static int tw_collect_field(const tw_chosen *s, tw_collect *c)
 
 /* ---------------------------------------------------------------- structs */
 
-/* A tagged field that is chosen, of `size` bytes. */
+/* Read a chosen tagged field of `size` bytes. */
 static int tw_collect_tag(const tw_chosen *s, tw_collect *c, int64_t size)
 {
     tw_reader *r = &c->w.r;
@@ -274,7 +274,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     return ch->plan->section == TW_TAGGED_SECTION ? tw_collect_section(ch, c) : 0;
 }
 
-/* The rows of the message at r.p, which ends where the bytes do. `whole`: the message is the only row. */
+/* Read the rows of the message at r.p, which must end where the bytes end. `whole`: the message is the only row. */
 static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;

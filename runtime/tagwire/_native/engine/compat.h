@@ -1,13 +1,13 @@
-/* What differs between releases of CPython, the limited API (abi3) and compilers: named once, so that the rest does not ask.
+/* Differences between CPython releases, the limited API (abi3) and compilers, behind common names.
  *
- * With Py_LIMITED_API one binary serves 3.11 and all later releases; macros become calls there, which is all that it costs.
+ * With Py_LIMITED_API one binary serves 3.11 and all later releases. Its only cost is that macros become calls.
  */
 #ifndef TAGWIRE_COMPAT_H
 #define TAGWIRE_COMPAT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* PyMemberDef and T_OBJECT_EX: in Python.h of the limited API only from 3.12 on */
+#include <structmember.h> /* PyMemberDef and T_OBJECT_EX: the limited API has them in Python.h only since 3.12 */
 #include <stdint.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* what one of the files that include it may not call */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that some of the including files don't call */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
@@ -27,9 +27,9 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-#define TW_AHEAD 8 /* elements that are fetched before they are looked at, where waiting for memory is most of the work */
+#define TW_AHEAD 8 /* how many elements to prefetch, where most of the time is spent waiting for memory */
 
-/* The attribute that a slot of a data class holds; NULL where it was never set, or deleted. */
+/* The attribute in a slot of a data class; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 #ifdef Py_LIMITED_API
@@ -46,7 +46,7 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* The number of an int that is no subclass, if it can be had without further ado: 1, or 0 where it can't. */
+/* Store the number of an int (not a subclass) that converts quickly to 64 bits. Return 1, or 0 for other values. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
@@ -63,7 +63,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
         return 1;
     }
-#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30 /* two digits: timestamps, for one */
+#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30 /* two digits, for example timestamps */
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -78,7 +78,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
         return 1;
     }
-#  if PYLONG_BITS_IN_DIGIT == 30 /* two digits: timestamps, for one */
+#  if PYLONG_BITS_IN_DIGIT == 30 /* two digits, for example timestamps */
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -91,7 +91,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
 #endif
 }
 
-/* What a class's namespace and those of its bases hold under a name: borrowed, and NULL without an error. */
+/* Look up a name in a class and its bases. Return a borrowed reference, or NULL without an exception. */
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
@@ -104,12 +104,12 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #  else
     PyObject *found = _PyType_LookupRef(cls, name);
 #  endif
-    Py_XDECREF(found); /* the class still holds it */
+    Py_XDECREF(found); /* the class still holds a reference */
     return found;
 #endif
 }
 
-/* ---------------------------------------------------------------- numbers of 128 bits: those of UUIDs */
+/* ---------------------------------------------------------------- 128-bit numbers, for UUIDs */
 
 static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 {
@@ -122,7 +122,7 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* -1 where the number is negative or longer, perhaps with an exception. */
+/* Store a number as 16 big-endian bytes. Return -1, perhaps with an exception, if it is negative or longer. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

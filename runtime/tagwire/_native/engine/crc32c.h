@@ -1,8 +1,8 @@
-/* CRC-32C (Castagnoli) of bytes, without Python: the checksum of record batches since magic 2.
+/* CRC-32C (Castagnoli) without Python: the checksum of record batches since magic 2.
  *
- * A library would do, and does in pure Python; but columns are made without the interpreter's lock, and a batch should
- * not be copied to be summed. With SSE 4.2 the processor does it; else eight tables, made when the module is loaded
- * (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance, Software-based, CRC Generators", 2005).
+ * The pure engine uses a library. Here, columns are made without the GIL, and a batch should not be copied to compute
+ * its checksum. Uses the SSE 4.2 instruction if there is one; else eight tables, made when the module is loaded (M.
+ * Kounavis, F. Berry: "A Systematic Approach to Building High Performance, Software-based, CRC Generators", 2005).
  */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
@@ -16,13 +16,13 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* reflected */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* of magic 0 and 1, where no library can be asked */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1, where the library needs the GIL */
 
-#define TW_LANE 1024 /* bytes of each of three sums that the processor works on at once */
+#define TW_LANE 1024 /* bytes in each of the three lanes that the processor works on at once */
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* what a sum becomes behind TW_LANE zeros, by its bytes */
+    uint32_t over[4][256];  /* for each byte of a checksum: the checksum after TW_LANE more zeros */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -104,7 +104,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Of whichever polynomial the tables were prepared for. */
+/* Return the checksum by the polynomial that the tables were prepared for. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

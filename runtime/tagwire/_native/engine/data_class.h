@@ -1,7 +1,7 @@
-/* A data class as its objects are made, compared and shown: its slots in their order, with their defaults.
+/* A data class for construction, comparison and `repr`: its slots in order, with their defaults.
  *
- * Built once for a class by data_class.pxi, never changed after. Pointers to Python objects are borrowed: the `DataClass`
- * that owns these structs keeps what they point to, and its class keeps that for good.
+ * Made once per class by data_class.pxi and never changed. Pointers to Python objects are borrowed: the `DataClass`
+ * that owns these structs keeps the objects alive, and the class keeps the `DataClass` forever.
  */
 #ifndef TAGWIRE_DATA_CLASS_H
 #define TAGWIRE_DATA_CLASS_H
@@ -9,38 +9,38 @@
 #include "engine/defaults.h"
 #include "engine/tracking.h"
 
-/* What a constructor makes of an argument. */
+/* How a constructor converts an argument. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
 
 typedef struct {
     Py_ssize_t slot;
     PyObject *name;       /* interned */
-    PyObject *shown;      /* the name as `repr` has it: `name=` */
-    PyObject *fresh;      /* what a fresh object holds */
+    PyObject *shown;      /* the name in `repr`: `name=` */
+    PyObject *fresh;      /* the value in a fresh object */
     PyObject *parameter;  /* the default of the constructor's parameter */
-    PyObject *deleted;    /* what a slot holds after `del`, where empty means the default */
+    PyObject *deleted;    /* the mark of a deleted attribute, if an empty slot means the default */
     uint8_t takes;        /* a tw_takes */
-    uint8_t required;     /* the constructor asks for it; `parameter` is then what a version without the field has */
+    uint8_t required;     /* a required argument; `parameter` is then the value for versions without the field */
 } tw_attribute;
 
-#define TW_MOST_ATTRIBUTES 128 /* of a class that C constructs: they stand on the stack */
+#define TW_MOST_ATTRIBUTES 128 /* the most attributes of a class that C constructs: arguments are on the stack */
 
 typedef struct {
     tw_class made;
     Py_ssize_t count;
     const tw_attribute *attributes;
-    PyObject *opening;    /* of `repr`: `Name(` */
-    PyObject *init;       /* the class's `__init__` while C constructs instead of it; NULL if Python constructs */
+    PyObject *opening;    /* start of `repr`: `Name(` */
+    PyObject *init;       /* the class's `__init__` while C constructs in its place; NULL if Python constructs */
     uint8_t asks;         /* whether an attribute is required */
-    uint8_t atomic;       /* whether no field is for structs: objects of atomic values are not tracked, see tracking.h */
+    uint8_t atomic;       /* whether no field holds structs, so that objects may be untracked: see tracking.h */
 } tw_data_class;
 
-/* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
+/* Return the slots for comparing or showing objects; NULL, perhaps with an exception, if Python must do that. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* What an attribute holds: a new reference. Of an empty slot, or a deleted default, the class's descriptor says what. */
+/* Return a new reference to an attribute. For an empty slot or a deleted default, the class's descriptor decides. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     PyObject *value = TW_SLOT(object, a->slot);
@@ -52,7 +52,7 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* The value for a slot: a new reference, of what the constructor's text makes of its argument. */
+/* Convert an argument as the generated constructor does. Return a new reference. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
     switch (a->takes) {
@@ -77,7 +77,7 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
-/* Where a class has the attribute of this name, looked for from `next` on; -1 where it has none. */
+/* Return the index of the attribute with this name, trying `next` first; -1 if there is none. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
     if (TW_LIKELY(next < c->count && c->attributes[next].name == name))
@@ -85,13 +85,13 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* a name that was put together, not written in code */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* the name was computed at run time, so it is not interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
 }
 
-/* An object whose slots are not set yet, and which the garbage collector does not know yet. */
+/* Allocate an object with uninitialized slots that the garbage collector does not track yet. */
 static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 {
 #ifndef Py_LIMITED_API
@@ -104,17 +104,17 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
-/* Drop an object whose slots are set up to an attribute. */
+/* Free an object whose slots are set only before `a`. */
 static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
 {
     for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
         TW_SLOT(object, a->slot) = NULL;
-    PyObject_GC_Track(object); /* as its deallocation expects */
+    PyObject_GC_Track(object); /* deallocation expects a tracked object */
     Py_DECREF(object);
     return NULL;
 }
 
-/* An object of these arguments, borrowed, one for each attribute; NULL for those that were not given. */
+/* Create an object from borrowed arguments, one per attribute; NULL means that the argument was not passed. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
@@ -134,7 +134,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* A copy of an object with these arguments instead of its own values. */
+/* Copy an object, with these arguments in place of its own values. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -153,7 +153,7 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
     return made;
 }
 
-/* An object with empty slots, which the garbage collector does not know yet. */
+/* Allocate an object with empty slots that the garbage collector does not track yet. */
 static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -162,7 +162,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return made;
 }
 
-/* Put a value into a slot that other code may have filled meanwhile. */
+/* Store a value in a slot that other code may have filled in the meantime. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before = TW_SLOT(object, a->slot);
@@ -170,7 +170,7 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Let the garbage collector know an object that is filled, as far as it holds anything that can be in a cycle. */
+/* Track a filled object, unless all its values are atomic and can't be part of a cycle. */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
@@ -182,7 +182,7 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Put keyword arguments where their attributes are: 0, or -1 where one is no attribute's. */
+/* Put keyword arguments at the indexes of their attributes. Return 0, or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
 {
@@ -198,7 +198,7 @@ static TW_MAYBE_UNUSED int tw_place_arguments(
     return 0;
 }
 
-/* Whether each required argument is there. */
+/* Whether all required arguments were passed. */
 static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *placed)
 {
     for (Py_ssize_t index = 0; index < c->count; index++)
@@ -207,11 +207,11 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *plac
     return 1;
 }
 
-/* As Cython has a function that is called by vector. */
+/* A vectorcall function as Cython declares it. */
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API
-/* A call of the class that C does not take: as every other class is called. */
+/* Call the class through `type.__call__`, for calls that C does not handle. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     PyObject *made = NULL, *all = PyTuple_New(count), *named = PyDict_New();
@@ -227,7 +227,7 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
     return made;
 }
 
-/* Call a class: what `type.__call__` does with the constructor that the class was generated with. */
+/* Call a class: do what `type.__call__` does with the generated constructor. */
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -244,7 +244,7 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else /* types have no such slot in the limited API: Python constructs */
+#else /* the limited API has no vectorcall slot for types: Python constructs */
 #  define TW_CONSTRUCTS 0
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)

@@ -1,8 +1,8 @@
-"""What objects of data classes do without a plan: being constructed, compared, shown and copied.
+"""Construct, compare, show and copy objects of data classes, without a plan.
 
-`Struct` has these as Python functions. With the native engine it gets the methods of this file instead, each on first
-use (`tagwire.message.binding`), and C constructs the objects of a generated class. Each method asks for the `DataClass`
-of the object's class; if C can't go by the slots of that class, the Python function answers.
+`Struct` defines these methods in Python. The native engine replaces each on first use (`tagwire.message.binding`), and
+C constructs the objects of generated classes. Each method looks up the `DataClass` of the object's class; if C can't
+use the slots of that class directly, the Python method is called.
 """
 
 cdef extern from "engine/data_class.h":
@@ -62,16 +62,16 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of others
+cdef object DATA_CLASS_LOCK = RLock()  # reentrant: the defaults of a class may be objects of other classes
 
 
 @final
 @no_gc_clear
 cdef class DataClass:
-    """One data class.
+    """The slots of one data class.
 
-    `goes_by_slots`: C may go by its slots. `copies`: C may also make its objects. `hides`: `repr` shows something else than
-    what differs from a fresh object.
+    `goes_by_slots`: C may use the slots directly. `copies`: C may also create objects. `hides`: `repr` hides values or
+    always shows them, instead of showing the values that differ from a fresh object.
     """
 
     cdef tw_data_class c
@@ -126,7 +126,7 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Construct the class in C while `init` is its `__init__`; True if Python constructed it before."""
+        """Construct the class in C while `init` is its `__init__`; return True if Python constructed it before."""
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
@@ -139,7 +139,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """What the constructor makes of the argument for a field, None for unknown tags: see `message.constructors`."""
+    """Return how the constructor converts a field's argument (see `message.constructors`); None means unknown tags."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -152,7 +152,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """The data class of a class below `Struct`; made when it is first asked for, and never again."""
+    """Return the DataClass of a class below `Struct`, created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -161,7 +161,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # its first object may have made one
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # creating the defaults may have created it
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)
@@ -169,7 +169,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """What C may compare objects of a class by; NULL where Python does."""
+    """Return the slots for comparing objects of a class; NULL if Python compares them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -178,7 +178,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """What C may show objects of a class by; NULL where Python does."""
+    """Return the slots for showing objects of a class; NULL if Python shows them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -187,7 +187,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
-    """Arrays of other classes than tuple and list, which may have elements and lengths of their own making."""
+    """Compare arrays of classes other than tuple and list, whose elements and length may be overridden."""
     return bool(PYTHON_SAME(one, other))
 
 
@@ -200,7 +200,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class instead of `init`; True if it does so from now on."""
+    """Let C construct the objects of a generated class instead of `init`; return True if Python did so before."""
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
@@ -221,7 +221,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Whether two structs are equal and hold values of the same types; a view is one with its bytes."""
+    """Whether two structs are equal and hold values of the same types; a view is compared as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -268,8 +268,8 @@ cdef object deep_struct(object struct, object memo, int depth):
     if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
-    memo[id(struct)] = made  # first of all, since it may hold itself
-    memo.setdefault(id(memo), []).append(struct)  # as `copy` has it: an id is one object's while that is alive
+    memo[id(struct)] = made  # before its values are copied, since a struct may contain itself
+    memo.setdefault(id(memo), []).append(struct)  # as in `copy`: keeps the struct alive, so that its id is not reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
@@ -280,7 +280,7 @@ cdef object deep_struct(object struct, object memo, int depth):
 
 
 cdef object deep_value(object value, object memo, int depth):
-    """A deep copy of what an attribute or an array holds."""
+    """Return a deep copy of the value of an attribute or of an array element."""
     if is_atomic(value):
         return value
     cdef bint is_array = type(value) is tuple
@@ -289,7 +289,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # Python would end here, too, but only after it has used up a small stack
+    if depth >= 2 * DEEPEST:  # Python would also fail here, but only after using up a small stack
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -301,7 +301,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # made meanwhile, if the array is in one of its elements
+    found = memo.get(id(array))  # copied in the meantime, if an element contains the array
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
@@ -309,13 +309,13 @@ cdef object deep_array(tuple array, object memo, int depth):
 
 
 cdef inline bint is_atomic(object value):
-    """Whether copies share it: what cannot be changed."""
+    """Whether copies share the value because it is immutable."""
     cls = type(value)
     return cls is int or cls is str or cls is bytes or value is None or cls is bool or cls is float or value is NO_TAGS
 
 
 cdef object reduce(object message, object nothing):
-    """By its encoded bytes, where these carry everything: values of other types than are decoded would be lost."""
+    """Pickle a message as encoded bytes if decoding gives an identical message; else as Python objects."""
     cls = type(message)
     version = cls.VERSIONS.highest
     try:
@@ -330,7 +330,7 @@ cdef object reduce(object message, object nothing):
 # ---------------------------------------------------------------- the methods as attributes of `Struct` and `Message`
 
 cdef object python_method(str name):
-    """A method of `Struct` as the pure engine has it."""
+    """Return the pure engine's version of a `Struct` method."""
     found = vars(Struct)[name]
     return getattr(found, "call", found)
 
@@ -384,5 +384,5 @@ METHODS["__replace__"] = METHODS["replace"]
 
 
 def method(owner, name):
-    """A method of this engine, by the class that has it and its name."""
+    """Return this engine's method for the class `owner`."""
     return append_method(owner) if name == "append" else METHODS[name]

@@ -1,4 +1,4 @@
-"""What the other headers of the engine declare, as Cython sees it."""
+"""Cython declarations for the engine's other headers."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,7 +1,7 @@
-/* The hot loop of decoding: structs, arrays and tag sections, from bytes into the slots of new objects.
+/* The hot loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
  *
- * A function returns a new reference, or NULL for a fault. An object that is given up half made is freed as it is: a
- * slot that was not set is NULL, which deallocation and the collector know.
+ * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time: its unset
+ * slots are NULL, which deallocation and the collector allow.
  */
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
@@ -33,7 +33,7 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* The value of one tagged field of `size` bytes, into its slot or among the unknown ones. */
+/* Read a tagged field of `size` bytes into its slot, or into the unknown tags. */
 static int tw_read_tag(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown, int64_t tag, int64_t size)
 {
     if (size < 0 || size > r->end - r->p)
@@ -131,7 +131,7 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Whether an object is one that the garbage collector need not know, if it has no unknown tags: see tracking.h. */
+/* Whether an object without unknown tags needs no tracking by the garbage collector: see tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -151,7 +151,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         unknown = r->shared->no_tags;
         Py_INCREF(unknown);
     } else if (tw_is_atomic_here(s, r) && !r->untracked)
-        PyObject_GC_Track(object); /* a mapping may come to hold anything */
+        PyObject_GC_Track(object); /* the user may add anything to the mapping */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
 fault:
@@ -255,7 +255,7 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* The array before this one, where it has the same numbers: a partition's replicas are mostly those in sync as well. */
+/* Return the previous int32 array if it has the same numbers: in-sync replicas are mostly equal to the replicas. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -272,7 +272,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* So many elements, perhaps null. */
+/* Read an array of `count` elements; TW_NULL means null. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -303,7 +303,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* as the collector would when it meets a tuple of what it does not track */
+        PyObject_GC_UnTrack(tuple); /* the collector would also untrack a tuple of untracked values */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -343,7 +343,7 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     }
 }
 
-/* The message at r->p, or NULL. */
+/* Read the message at r->p; NULL for an error. */
 static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
 {
     PyObject *message;
@@ -353,6 +353,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* which has tw_read_framed, and needs what is above */
+#include "engine/framed_decode.h" /* defines tw_read_framed, which uses the functions above */
 
 #endif

@@ -1,31 +1,28 @@
-"""The elements of one array, outside of what holds it: the records of a batch, one by one, as objects of a class.
+"""Read and write the elements of an array without the enclosing struct: the records of a batch, as objects of a class.
 
-Their layout is a struct's, and the class may see it in another way than it stands on the wire: numbers counted from a
-base, bits as attributes of their own. What they need from the struct around them (`inputs`) is given in numbers.
+The class may represent values differently from the wire: numbers relative to a base, or bits as attributes of their
+own. Numbers that the elements need from the enclosing struct are passed as `inputs`.
 """
 
 
 @final
 @no_gc_clear
 cdef class Elements:
-    """A plan for the elements of an array; `layout` has their struct as its root.
+    """A plan for the elements of an array; the root of `layout` is their struct. Raises NotNative.
 
-    `bases` has, by item, the name of the input that is added to its number, and
-    perhaps of the one that it is multiplied with. `hidden` has, by item, the bits
-    that the objects do not have in it. `flags` has, by item, an attribute that is
-    True or False, and the bit that says so. `follows` has, by item, bits with the
-    attributes that they follow from: (mask, how, attribute, flag). Raises
-    NotNative.
+    `bases` maps an item to the input added to its number, and perhaps to the input that multiplies it. `hidden` maps an
+    item to the bits that objects don't have in it. `flags` maps an item to a bool attribute and the attribute's bit.
+    `follows` maps an item to bits derived from other attributes: (mask, how, attribute, flag).
     """
 
     cdef const tw_struct *element
     cdef list kept
     cdef object source
     cdef readonly tuple inputs
-    """The names of the numbers that have to be known."""
+    """The names of the numbers that a caller must pass."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # of a record: those of the arguments of `append`; see gathering.pxi
+    cdef Py_ssize_t given_slots[7]  # slots of the arguments of `append`, for records: see gathering.pxi
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 
@@ -56,17 +53,17 @@ cdef class Elements:
         return 0
 
     def layout(self):
-        """The layout of an element."""
+        """Return the layout of an element."""
         return self.source
 
     @property
     def structure(self):
-        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        """Return the C plan for `tagwire._columns`; it is valid as long as this object is alive."""
         return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
 
     @property
     def registers(self):
-        """Where the inputs are kept, by name."""
+        """Return the register of each input, by name."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -77,18 +74,17 @@ cdef class Elements:
         return 0
 
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
-        """An iterator over `count` elements (None: all that there are) from `pos` to `end`.
+        """Return an iterator over `count` elements (None: all elements) from `pos` to `end`.
 
-        Where the plan refuses one, `rest(index, pos, elements, good)` must give an
-        iterator that raises the error; `elements` is how many were counted by
-        then, `good` what `LayoutReader.good` says. Returns None where the limits are too special for the plan, or an
-        input has more than 64 bits.
+        If the plan rejects an element, `rest(index, pos, elements, good)` must return an iterator that raises the
+        error; `elements` is the number counted so far, `good` is as in `LayoutReader.good`. Returns None if the plan
+        can't apply the limits, or if an input has more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # which keeps a bytearray from moving
+        reading.data = data if type(data) is bytes else memoryview(data)  # a memoryview keeps a bytearray from moving
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -112,9 +108,9 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Bytes, the highest number of each input's items, and whether a refusal may be none.
+        """Return the bytes, the highest number of each input, and whether the interpreter may accept a rejected value.
 
-        The first is None where an element was refused.
+        The bytes are None if an element was rejected.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -139,7 +135,7 @@ cdef class Elements:
     cdef int write_all(self, list elements, tw_writer *w) noexcept:
         cdef Py_ssize_t index = 0
         cdef int failed = 0
-        while index < len(elements) and failed == 0:  # a list may change while its elements are asked for their numbers
+        while index < len(elements) and failed == 0:  # converting an element's numbers may change the list
             element = elements[index]
             if Py_TYPE(element) != self.element.made.cls:
                 w.unsure = True
@@ -152,7 +148,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """How objects have an item's number."""
+    """Set how objects represent an item's number."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -188,10 +184,10 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 @final
 @no_gc_clear
 cdef class Reading:
-    """Elements that are read when they are asked for.
+    """An iterator that reads each element on request.
 
-    Who walks over them in a loop has dropped the last but one by the time that
-    he asks for the next: it is filled again, as `zip` does it with its tuples.
+    A loop has usually dropped the last element but one when it asks for the next. That object is then filled again, as
+    `zip` does with its tuples.
     """
 
     cdef Elements plan
@@ -239,16 +235,16 @@ cdef class Reading:
         cdef PyObject *made = <PyObject *>self.last_but_one
         if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
             return tw_read_framed(self.plan.element, &self.r)
-        Py_INCREF(self.last_but_one)  # what is read gets this reference
+        Py_INCREF(self.last_but_one)  # the reading function takes over this reference
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, made)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
-        """Let the interpreter go on from the element that was refused, and raise its error."""
+        """Let the interpreter continue from the rejected element, and raise its error."""
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # of a batch
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a batch
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

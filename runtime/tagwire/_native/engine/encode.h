@@ -1,8 +1,8 @@
-/* The hot loop of encoding, and of sizes: from the slots of objects to bytes, or to their number.
+/* The hot loop of encoding: write the slots of objects as bytes, or count the bytes.
  *
- * A function returns 0, or -1 for a fault. What a slot or a tuple holds is borrowed: that is enough as long as no
- * foreign code runs. It may run in tw_plain_*, tw_values_differ and where numbers are asked for their `__index__`, so
- * a value is held (`Py_INCREF`) before it goes there, and a struct or an array while its parts are written.
+ * Functions return 0, or -1 for an error. References from slots and tuples are borrowed, which is safe while no foreign
+ * code runs. It may run in tw_plain_*, tw_values_differ and `__index__`. So a value is held (`Py_INCREF`) before it is
+ * passed to these functions, and a struct or an array is held while its parts are written.
  */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
@@ -20,7 +20,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Refuses values of fields that this version lacks. */
+/* Reject values of fields that this version does not have. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
@@ -29,7 +29,7 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Refuses values that this version would lose. */
+/* Reject values that this version would lose. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
@@ -51,7 +51,7 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* An int of the plain kind, for which there is room; 0 where tw_write_value has to look at it. */
+/* Write a plain int, for which there is room. Return 0 if tw_write_value must handle the value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -124,7 +124,7 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* A struct that must be held while it is written. One of a subclass may have its attributes in another way. */
+/* Write a struct, and hold it meanwhile. An object of a subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -162,7 +162,7 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* For all of which there is room. */
+/* Write int32s, for which there is room. */
 static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
     uint8_t *p = w->p;
@@ -176,13 +176,13 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* `tuple` is exactly one, held by the caller: so its elements are held, and stay what they are. */
+/* Write the elements of an exact tuple. The caller holds the tuple, so its elements stay alive and unchanged. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
-    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* a tuple has 8 for each */
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* can't overflow */
         return -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)
@@ -239,7 +239,7 @@ static int tw_write_null(const tw_field *f, tw_writer *w)
         tw_put32(w->p, 0xFFFFFFFF);
         w->p += 4;
         break;
-    default: /* a zig-zag varint */
+    default: /* zig-zag varint */
         *w->p++ = 1;
     }
     return 0;
@@ -258,7 +258,7 @@ static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* A value that may be null; without a marker before it, null is its absence, which who calls has seen to. */
+/* Write a value that may be null. Without a marker byte, null means absent; the caller has handled that. */
 static int tw_write_optional(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -296,7 +296,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-#include "engine/encode_tags.h" /* these have tw_write_section and tw_write_framed, and need what is above */
+#include "engine/encode_tags.h" /* they define tw_write_section and tw_write_framed, which use the functions above */
 #include "engine/framed_encode.h"
 
 #endif

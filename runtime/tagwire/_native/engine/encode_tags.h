@@ -1,10 +1,10 @@
-/* Writing tagged fields: which are written, in the order of their tags, and the bytes around each. A part of encode.h. */
+/* Write tagged fields in tag order, with tag and size around each value. A part of encode.h. */
 #ifndef TAGWIRE_ENCODE_TAGS_H
 #define TAGWIRE_ENCODE_TAGS_H
 
 #include "engine/encode.h"
 
-/* Which tagged fields are to be written, as bits; -1 with *bits undefined for a fault. */
+/* Set in `bits` which tagged fields must be written, and return their number; -1 for an error. */
 static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
 {
     int count = 0;
@@ -20,7 +20,7 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* The bytes around one tagged field's value: tag and size before it, in the order of the section's kind. */
+/* Write what precedes a tagged field's value: tag and size, in the order of this kind of section. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -41,7 +41,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, place, 0);
     if (!s->counts_tag && tw_written(w) - place == 3)
-        return -1; /* a gap, a tag and no data: that would read as the end of the buffer */
+        return -1; /* a tag without data would read as the end of the buffer */
     return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
 }
 
@@ -68,7 +68,7 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
     return failed ? -1 : 0;
 }
 
-/* Known and unknown tagged fields, merged by tag. `others` are the unknown ones in tag order, or NULL. */
+/* Write known and unknown tagged fields, merged by tag. `others`: the unknown fields in tag order, or NULL. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

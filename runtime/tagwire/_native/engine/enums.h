@@ -1,6 +1,6 @@
-/* Enums: integers whose numbers have members of a register, which are looked up here without Python.
+/* Enums: integers with named members, which are looked up here without Python.
  *
- * A field of this kind has the integer that is on the wire as its element, and the members of the register.
+ * The field's `element` is the integer on the wire; `members` are the enum's members.
  */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
@@ -8,7 +8,7 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* The place of a number among the members; -1 for one that is none. Most registers count up from their first number. */
+/* Return the index of the member with this number, or -1. In most enums the numbers are consecutive. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;
@@ -27,7 +27,7 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
     return -1;
 }
 
-/* What stands for a number: a member, or, of an open enum, the number. NULL without an exception for what is refused. */
+/* Return the member for a number, or the number if an open enum has no such member; NULL if it is rejected. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
     Py_ssize_t place = tw_find_member(e, x);
@@ -42,7 +42,7 @@ static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
 }
 
-/* Over one in the bytes. */
+/* Skip an enum in the bytes. */
 static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -51,7 +51,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Elements of this kind that need no look take so many bytes each; 0 for all others. */
+/* Return the width of elements that need no validation; 0 for all other kinds. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -59,7 +59,7 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* The bytes of whatever passes for a number of the enum, for which there is room. The caller holds the value. */
+/* Write a value that converts to a number of the enum, for which there is room. The caller holds the value. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -81,7 +81,7 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
     return failed;
 }
 
-/* The text that JSON has for a number, borrowed; NULL without an exception for one that has none. */
+/* Return the JSON name of a number, borrowed; NULL without an exception if it has none. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);

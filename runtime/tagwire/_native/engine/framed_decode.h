@@ -1,7 +1,7 @@
-/* Decoding what record formats have: structs whose items are lengths, counts and checksums of others, or depend on them.
+/* Decode record formats: structs with items that are lengths, counts or checksums of other items, or depend on them.
  *
- * Such a struct has its own loop, so that messages pay nothing for it. Its values are objects, tuples or dicts. As in
- * decode.h, NULL or -1 is a fault, and the layout's interpreter then says which.
+ * These structs have their own loop, so messages pay nothing for them. Their values are objects, tuples or dicts. As in
+ * decode.h, NULL or -1 is an error, which the layout interpreter then explains.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
@@ -9,11 +9,11 @@
 #include "engine/decode.h"
 #include "engine/number_reading.h"
 
-/* In Cython (framing.pxi), with an exception where it fails. */
+/* Defined in Cython (framing.pxi). On failure they set an exception. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
 PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
-/* -1 with an exception where it fails. */
+/* Return the checksum; -1 with an exception on failure. */
 static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
 {
     return algorithm == TW_CRC32C ? (int64_t)tw_crc32c(&shared->crc32c, data, size) : tw_crc32(data, size);
@@ -21,8 +21,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* The number as objects have it: without the bits that other attributes have, and counted from its base. NULL without an
- * error if it has more than 64 bits. */
+/* Return the number as objects have it: relative to its base, without bits that are other attributes. NULL without an
+ * exception if it has more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
@@ -32,7 +32,7 @@ static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader
 
 /* ---------------------------------------------------------------- checksums */
 
-/* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
+/* Reject bytes, from here to the end of the extent, whose checksum is wrong. */
 static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;
@@ -44,9 +44,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* An array, and a note of how much of it is good: the interpreter, if it has to say where the fault is, need not read that
- * again. Of an array in order it has to know the last number that was: the fault may be the next one.
- */
+/* Read an array, and note how much of it is valid: the interpreter skips that part when it searches for the position
+ * of an error. For an ordered array, also note the last number that was in order, since the error may be the next
+ * number. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -78,7 +78,7 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
     return tuple;
 }
 
-/* An array whose bytes are packed, to the end of its extent. */
+/* Read a compressed array, which ends with its extent. */
 static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
@@ -87,7 +87,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* None: they do not unpack, or not within the limits */
+    if (data == NULL || data == Py_None) { /* invalid, or larger than the limits allow when decompressed */
         Py_XDECREF(data);
         return NULL;
     }
@@ -118,7 +118,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* A value in the extent that another item stated for it. */
+/* Read a value whose size another item gave. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -136,7 +136,7 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Puts a value, which may be NULL, into its place; its reference goes there. */
+/* Store a value, which may be NULL after an error, and steal the reference. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -176,7 +176,7 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
-/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+/* Read a common item: a number that nothing depends on, bytes, or any other value. */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -205,7 +205,7 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Bytes in place of what a slot holds: the same object, if it has as many and nobody else has it. */
+/* Return bytes for a slot: the object already in the slot, if its size fits and nothing else refers to it. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -223,7 +223,7 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* The value of an item that begins with a varint and has a short way, in place of what its slot holds. */
+/* Read an item that begins with a varint and has a fast path; its value replaces the contents of its slot. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -240,9 +240,8 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* The items of a struct that all have a short way, into an object whose slots may hold what was there before. The place
- * is kept in a variable: what is written might else be it.
- */
+/* Read a struct on the fast path, into an object whose slots may still hold old values. `p` is a local copy of the
+ * position, because stores into the object might alias the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
@@ -270,7 +269,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        held = TW_SLOT(made, f->slot); /* not before: to make headers, the collector may have run code */
+        held = TW_SLOT(made, f->slot); /* read only now: creating headers may have let the collector run code */
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
     }
@@ -285,7 +284,7 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* The items of a struct, whose slots are empty. */
+/* Read the items of a struct into empty slots. */
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
@@ -296,10 +295,10 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
     return 0;
 }
 
-/* Whether the items of a struct go the short way, which makes copies. */
+/* Whether a struct is read on the fast path, which copies bytes. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* The values of a struct into what was made for it, whose reference is given up where it fails. */
+/* Read a struct's values into `made`, and steal the reference if that fails. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *around = r->end, *start = r->p;
@@ -332,10 +331,10 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* As tw_read_framed, in an object that was made before, and that nobody else has any more. */
+/* Like tw_read_framed, but reuse an object that nothing else refers to any more. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the short way takes what the slots hold */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces old values itself */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));

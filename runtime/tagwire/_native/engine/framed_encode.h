@@ -1,7 +1,7 @@
-/* Encoding what record formats have: the other way of framed_decode.h.
+/* Encode record formats: the reverse of framed_decode.h.
  *
- * Lengths, counts and checksums are no values: gaps are left for them, and filled when the struct is complete, the last
- * first, since they frame what stands behind them. What a slot holds is borrowed as in encode.h.
+ * Lengths, counts and checksums are not values. The writer leaves gaps and fills them when the struct is complete, last
+ * gap first, because each covers the bytes after it. References from slots are borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
@@ -9,12 +9,12 @@
 #include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
-/* In Cython (framing.pxi), with an exception where it fails. */
+/* Defined in Cython (framing.pxi). On failure they set an exception. */
 PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap that waits for its number: where it is, and what the number depends on. */
+/* A gap to be filled with a number, and what that number depends on. */
 typedef struct {
     const tw_field *field;
     int64_t at, covered, size;
@@ -42,7 +42,7 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     PyObject *packed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* only packing tells the size */
+        w->unsure = 1; /* the size is known only after compression */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -71,7 +71,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
 
 /* ---------------------------------------------------------------- framing */
 
-/* Leaves a gap. A varint mostly has as many bytes as the one before it. */
+/* Leave a gap. A varint usually has the width of the previous varint. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -82,7 +82,7 @@ static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
     return 0;
 }
 
-/* Puts bytes into a gap that need not be of their size. */
+/* Fill a gap; the bytes may be longer or shorter than the gap. */
 static int tw_fill_gap(tw_writer *w, const tw_mark *mark, const uint8_t *data, int width)
 {
     int64_t behind = tw_written(w) - mark->at - mark->gap;
@@ -128,7 +128,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 
 /* ---------------------------------------------------------------- structs */
 
-/* What the object has for a field, borrowed; NULL where it has nothing. */
+/* Return the object's value of a field, borrowed; NULL if it has none. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
@@ -160,7 +160,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
     return 0;
 }
 
-/* An item that is no framing. */
+/* Write an item that is not a length, count or checksum. */
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_framing *framing = f->framing;
@@ -177,7 +177,7 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
-/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+/* Write a common item: a number that nothing depends on, bytes, or any other value. */
 static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -197,7 +197,7 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Refuses a value for an item that another one says is not there. */
+/* Reject a value for an item that is absent because of another item. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
@@ -208,9 +208,9 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
     return tw_differs(f, tw_value_of(s, f, object)) == 0 ? 0 : -1;
 }
 
-/* ---------------------------------------------------------------- short ways */
+/* ---------------------------------------------------------------- fast paths */
 
-/* The most bytes that a struct takes whose items all have a short way; 0 where one has to be looked at more closely. */
+/* Return the most bytes that a struct can take on the fast path; 0 if it can't be written that way. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;
@@ -220,7 +220,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* more than a length has */
+            if (size > f->longest || size > INT32_MAX - room) /* more than a length can hold */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
@@ -229,7 +229,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Where `p` is behind bytes or null with their length; there is room. */
+/* Write bytes or null with their length, for which there is room. Return the end. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;
@@ -243,7 +243,7 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Puts a length before what was written from `at` + `gap` on; where `p` is then. */
+/* Write the length of the bytes that begin at `at` + `gap`. Return the end, which moves if the gap does not fit. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -255,7 +255,7 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* As tw_write_framed_items, of a struct whose items all have a short way; 1 where they can't go it, and nothing is done. */
+/* Like tw_write_framed_items, on the fast path. Return 1, with nothing written, if the struct does not fit it. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -338,7 +338,7 @@ static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
 {
     int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
     int failed;
-    if (unknown) { /* or a mapping of another kind: the interpreter decides */
+    if (unknown) { /* or a mapping of another type: the interpreter decides */
         w->unsure = 1;
         return -1;
     }
@@ -366,7 +366,7 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* `object` is held by the caller where it is one with slots. */
+/* The caller holds an `object` with slots. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

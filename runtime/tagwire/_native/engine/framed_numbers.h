@@ -1,13 +1,12 @@
-/* Numbers of record formats as they are written: relative to a base, with bits that follow from other attributes, and
- * within what their type holds.
- */
+/* Write numbers of record formats: relative to a base, with bits derived from other attributes, and within the range of
+ * their type. */
 #ifndef TAGWIRE_FRAMED_NUMBERS_H
 #define TAGWIRE_FRAMED_NUMBERS_H
 
 #include "engine/values.h"
 #include "engine/framed_decode.h"
 
-/* The bytes of a number at `p`, for which there is room, or -1 where its type has no such number. */
+/* Write a number at `p`, where there is room. Return its width, or -1 if it is out of range. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 {
     if (f->kind != TW_VARINT)
@@ -17,7 +16,7 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Sets bits that follow from other attributes. */
+/* Set the bits that are derived from other attributes. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
@@ -46,7 +45,7 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
     return 0;
 }
 
-/* The number of a value as it is written: relative to its base. Whatever is no int of 64 bits, the interpreter may take. */
+/* Return in `x` the value's number relative to its base. The interpreter may accept values other than 64-bit ints. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
@@ -77,7 +76,7 @@ found:
     return 0;
 }
 
-/* `value` is NULL where the number is always the same, and objects do not have it. */
+/* `value` is NULL for a constant that objects don't have. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;
@@ -86,7 +85,7 @@ static inline int tw_write_framed_number(const tw_field *f, PyObject *object, Py
     if (value != NULL && tw_number_of(framing, value, &x, w) < 0)
         return -1;
     if (TW_UNLIKELY(value != NULL && framing->hidden & x))
-        return -1; /* bits that objects have in other ways */
+        return -1; /* bits that objects have as other attributes */
     if (framing->follows_count && tw_follow_bits(framing, object, &x, w) < 0)
         return -1;
     w->known[framing->keep] = x;

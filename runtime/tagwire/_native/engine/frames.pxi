@@ -1,15 +1,15 @@
-"""Whole frames in one call: a header and its message, read or written by the plans of both."""
+"""Read or write a whole frame in one call: a header and its message, by the plans of both."""
 
 cdef enum:
-    WIDEST_HEADER = 16  # attributes
+    WIDEST_HEADER = 16  # attributes of a header
 
 
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """One version of a message with its header, which is written like `template` but for the IDs of a request.
+    """One version of a message with its header, which is written like `template` except for the IDs of a request.
 
-    `frame` is the class of what is read. Raises NotNative.
+    `frame` is the class of the frames that are read. Raises NotNative.
     """
 
     cdef Plan header, body
@@ -18,7 +18,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of `frame`
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # -1 where this version of the header has no such field
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 if this version of the header has no such field
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):
@@ -41,11 +41,11 @@ cdef class FramePlan:
 
     @property
     def message(self):
-        """The class of the message."""
+        """Return the message class."""
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):
-        """The frame that `data` holds; None if bytes are left behind it. Raises what the plans raise."""
+        """Return the frame in `data`; None if bytes are left after it. Raises the errors of both plans."""
         cdef Py_ssize_t end
         cdef object frame
         header = self.header.read(data, 0, &end, True, False, NO_LIMITS, gc)
@@ -59,7 +59,7 @@ cdef class FramePlan:
         return frame
 
     def write(self, message, correlation_id, client_id):
-        """Header and message as bytes; None if Python must look."""
+        """Return header and message as bytes; None if Python must write them."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef object header

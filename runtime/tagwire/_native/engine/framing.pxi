@@ -1,30 +1,30 @@
-"""The plan of what record formats have: lengths, counts and checksums of other items, and items that depend on them.
+"""Plans of record formats: lengths, counts and checksums of other items, and items that depend on them.
 
-Where one struct of a layout has any of it, all its structs get framings (framing.h), so that an item may depend on any that
-came before it. Names are resolved here, to registers; nothing is looked up when bytes are read.
+If one struct of a layout needs this, all its structs get framings (framing.h), because an item may depend on any
+earlier item. Names are resolved to registers here, so reading looks up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # the register that is 0 always; register 0 takes what nobody asks for
-    ONE = 2  # the register that is 1 always
+    ZERO = 1  # the register that is always 0; register 0 is for numbers that nothing depends on
+    ONE = 2  # the register that is always 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 
 @final
 cdef class Known:
-    """An item that came before: where its number is kept, if it has one."""
+    """An earlier item: the register of its number, if it is a number."""
 
     cdef tw_framing *framing
     cdef int place
 
 
 cdef class FramedBuilder(Builder):
-    """Builds a plan that may be framed."""
+    """Builds plans of messages and of record formats."""
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # names that no item has, and their registers
+    cdef dict inputs  # registers of names that no item has
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,7 +33,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Whether the plan of this struct is a framed one."""
+        """Whether a struct's plan must be framed."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Where the number of the nearest item of that name is kept that came before; else it comes from outside."""
+        """Return the register of the nearest earlier item with this name, or else of the input with this name."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -61,7 +61,7 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """The items so far of the struct that is being built."""
+        """Return the earlier items of the struct that is being built."""
         return self.scopes[len(self.scopes) - 1]
 
     # ------------------------------------------------------------ structs
@@ -84,7 +84,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """What the values of a struct are."""
+        """Set the Python type of the struct's values."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -179,7 +179,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """A length, count or checksum: what a reader checks, and where a writer comes back to it."""
+        """Plan a length, count or checksum: what a reader checks, and which gap a writer fills."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """What the item's number is held against, and the checksum that covers everything from it on."""
+        """Set the expected values of an item, and the checksum whose coverage starts at the item."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -238,7 +238,7 @@ UINT32 = Fixed(WIRE_TYPES["uint32"])
 
 
 cdef int64_t number(object value) except? -1:
-    """A number of a layout; one that has more than 64 bits could not be held against any."""
+    """Return a number of a layout. Raises NotNative if it has more than 64 bits."""
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNative(f"{value} has more than 64 bits")
     return value
@@ -251,14 +251,14 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Whether the values of a struct have a field: not what follows from others, nor what always is the same."""
+    """Whether objects have a field: not if it is derived from other fields or constant."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
 
 
 def structs_of(struct):
-    """A struct and all that it holds."""
+    """Yield a struct and all structs inside it."""
     yield struct
     for item in struct.fields:
         kind = item.type
@@ -269,7 +269,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Whether a struct needs framings: it is no plain object, or an item is more than its type."""
+    """Whether a struct needs framings: its values aren't plain objects, or an item has more than a type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -280,7 +280,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Whether an array says more of its elements than their count."""
+    """Whether an array specifies more than its length and element type."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
@@ -297,7 +297,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
-    """What bytes unpack to; None for what does not."""
+    """Return the decompressed bytes; None if decompression fails."""
     from tagwire.wire.compression import PackingFault, unpack
 
     try:
@@ -313,7 +313,7 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
-    """So many values as a tuple."""
+    """Return an iterable of this size as a tuple. Raises ValueError for other sizes."""
     found = tuple(value)
     if len(found) != size:
         raise ValueError
@@ -321,5 +321,5 @@ cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t siz
 
 
 cdef public int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
-    """Whether a dict has a key that is no field's name."""
+    """Whether a dict has a key that is not a field name."""
     return not (<dict>values).keys() <= <object>names

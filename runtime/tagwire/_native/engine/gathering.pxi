@@ -1,12 +1,12 @@
-"""Elements that are written as they are given, without an object for each: what a batch's builder has of them so far.
+"""Write the elements of a batch builder as they are appended, without creating an object for each.
 
-They need their bases from the first one on. Only what reads back as it was given is taken, so that the objects can still be
-made; whatever else, and whatever the plan refuses, is for Python code, which makes objects from there on.
+Their bases must be known from the first element on. Only values that read back unchanged are accepted, so objects can
+still be created later. For other values, and for values that the plan rejects, the builder continues in Python.
 """
 
 cdef enum:
     GIVEN = 7  # the arguments of `append`
-    RESERVED = 61  # bytes before the elements: room for the header of a batch of magic 2
+    RESERVED = 61  # bytes before the elements, for a batch header of magic 2
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
 
@@ -14,18 +14,18 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """Elements of a plan, counted from the bases in `inputs`."""
+    """The elements of a batch so far, relative to the bases in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # holds each element while it is written; its slots borrow, and are empty else
+    cdef object model  # holds borrowed values while an element is written; empty otherwise
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # what was given away; the writer is empty then
+    cdef bytes done  # the bytes that were handed out; the writer is empty then
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -40,7 +40,7 @@ cdef class Gathering:
             self.highest[register] = INT64_MIN
 
     def take(self, element):
-        """Write an element that is an object; whether it could be."""
+        """Write an element that is an object. Return whether that was possible."""
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         if type(element) is not type(self.model):
@@ -59,16 +59,16 @@ cdef class Gathering:
 
     @property
     def first(self):
-        """The offset and the timestamp of the first element, if there is one."""
+        """Return the offset and timestamp of the first element, if there is one."""
         return self.first_offset, self.first_timestamp
 
     def written(self):
-        """The bytes, and the highest number of each input's items."""
+        """Return the bytes, and the highest number of each input's items."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """All bytes, with those reserved."""
+        """Return all bytes, including the reserved ones."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -87,14 +87,14 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """After the bytes were given away: behind a copy of them."""
+        """Continue after the bytes were handed out, with a copy of them."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write one more; whether it could be. An offset of None is the one behind the last."""
+        """Write an element. Return whether that was possible. An offset of None means the next one."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -102,7 +102,7 @@ cdef class Gathering:
         if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
             return False
         if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
-            given[3] = SHARED.c.empty_tuple  # what most callers give
+            given[3] = SHARED.c.empty_tuple  # most callers pass an empty list
         if given[3] != SHARED.c.empty_tuple:
             headers = plain_pairs(<object>given[3])
             if headers is None:
@@ -124,7 +124,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # so that no int need be made of it
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -149,7 +149,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Headers as a tuple, if they are pairs that read back as they are; else None."""
+    """Return headers as a tuple if they are pairs that read back unchanged; else None."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -163,11 +163,11 @@ cdef object plain_pairs(object headers):
     return headers
 
 
-# ---------------------------------------------------------------- a method of builders
+# ---------------------------------------------------------------- a builder method
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # of BUILDER_NAMES
+    # indexes of BUILDER_NAMES
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -202,9 +202,9 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """`append` for the class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it.
+    """Return `append` for the builder class. It writes to `_gathering`, or calls `_append` if that is not possible.
 
-    Raises NotNative where the class does not keep what it needs in slots.
+    Raises NotNative if the class does not have the required slots.
     """
     cdef Py_ssize_t index
     for index, name in enumerate(BUILDER_NAMES):
@@ -221,14 +221,14 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
             if begin_natively(builder, given):
                 return builder
         elif type(<object>slot) is Gathering:
-            gathering = <Gathering>slot  # held: the collector may run code that takes it from the builder
+            gathering = <Gathering>slot  # a strong reference: the collector may run code that clears the builder's
             if gathering.add(given):
                 return builder
     return append_in_python(builder, args, count, names)
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Whether the first record of a builder could be written."""
+    """Write the first record of a builder. Return whether that was possible."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -260,7 +260,7 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Arguments by their place in GIVEN_NAMES, borrowed; False for what Python has to look at."""
+    """Sort arguments in the order of GIVEN_NAMES, borrowed; False if Python must handle the call."""
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -274,7 +274,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # a wrong name, or one that is no constant of the calling code
+        if place == GIVEN:  # a wrong name, or one that is not interned
             return False
         given[place] = args[count + index]
     return True

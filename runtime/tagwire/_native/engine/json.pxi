@@ -1,7 +1,7 @@
-"""The JSON form of messages, in both styles: to and from Python values, and to and from text.
+"""JSON of messages in both styles, from and to Python values and text.
 
-The walks are C (`json_values.h`, `json_write.h`, `json_read.h`); here their plans are made, once for a version, and here
-the rare goes on: whatever C does not take is done by `tagwire.message.json`, which refuses with the field's path.
+The walks are C (`json_values.h`, `json_write.h`, `json_read.h`). This file makes their plans, once per version, and
+handles rare values. Everything else is left to `tagwire.message.json`, whose errors give the field's path.
 """
 
 cdef extern from "engine/json_plan.h":
@@ -67,11 +67,11 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan:
-    """One version of one message as JSON."""
+    """The JSON plan of one version of a message."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # NULL where Python makes the objects
+    cdef const tw_json_reading *reading  # NULL if Python creates the objects
     cdef list kept
     cdef dict structs
     cdef dict readings
@@ -94,7 +94,7 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ plans
 
     cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        """How a struct is written: its fields in the order of the class's rows."""
+        """Return the plan for writing a struct: its fields in the order of the class."""
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <const tw_json_struct *>block.at
@@ -130,7 +130,7 @@ cdef class JsonPlan:
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """How a struct is read in a version of its own; None in a field that only other versions have."""
+        """Return the plan for reading a struct in its own version; None for a field that only other versions have."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
@@ -178,14 +178,14 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """The message as a dict; None where Python must look."""
+        """Return the message as a dict; None if Python must convert it."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """The message of a dict; None where Python must look."""
+        """Return the message for a dict; None if Python must convert it."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -193,7 +193,7 @@ cdef class JsonPlan:
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """The message that was read; None where Python must find the rule over several fields that it may break."""
+        """Return the message; None if it breaks a rule over several fields, which Python then reports."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -204,7 +204,7 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """The message as text; None where Python must look."""
+        """Return the message as text; None if Python must write it."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -221,7 +221,7 @@ cdef class JsonPlan:
         return text
 
     cdef object read(self, bytes data):
-        """The message of a text in UTF-8; None where Python must look."""
+        """Return the message for a UTF-8 text; None if Python must read it."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -234,14 +234,14 @@ cdef class JsonPlan:
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """A new reference as Cython's own; None for NULL without an exception."""
+    """Return a new reference as an object; None for NULL without an exception."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """A value that can be written, but is not of the type that is read, as JSON."""
+    """Convert a value to JSON that is valid, but not of the type that decoding produces."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
@@ -252,27 +252,27 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
-    """Unknown tagged fields, as JSON."""
+    """Return unknown tagged fields as JSON."""
     from tagwire.message.json import json_tags
 
     return json_tags(tags)
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """A value as text, indented as it stands within another."""
+    """Return a value as text, indented for its depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
     return text.replace("\n", "\n" + " " * (indent * depth)) if indent > 0 else text
 
 
-# ---------------------------------------------------------------- what `tagwire.message.json` and `json_text` call
+# ---------------------------------------------------------------- called by `tagwire.message.json` and `json_text`
 
 cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """The plan of a version, made once; None where the pure engine has the version."""
+    """Return the plan of a version, made once; None if the pure engine serves that version."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -288,19 +288,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """The message as a dict, or None. Raises what `encode` raises."""
+    """Return the message as a dict, or None if Python must convert it. Raises what `encode` raises."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """The message of a dict, or None."""
+    """Return the message for a dict, or None if Python must convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """The message as text, or None. Raises what `encode` raises."""
+    """Return the message as text, or None if Python must write it. Raises what `encode` raises."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -308,6 +308,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """The message of a text in UTF-8, or None."""
+    """Return the message for a UTF-8 text, or None if Python must read it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -1,6 +1,5 @@
-/* What JSON is spelled with: digits of integers, escaped texts, bytes as base64. Each writes into room that is there
- * and returns what is behind the last letter.
- */
+/* Spell JSON: digits of integers, escaped strings, bytes as base64. Each function writes into a buffer with enough room
+ * and returns the end of its output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
 
@@ -8,8 +7,8 @@
 
 #include "engine/base64.h"
 
-#define TW_MOST_DIGITS 20 /* of 64 bits, with a sign */
-#define TW_MOST_ESCAPED 6 /* letters that a byte of a text becomes */
+#define TW_MOST_DIGITS 20 /* digits of 64 bits with a sign */
+#define TW_MOST_ESCAPED 6 /* characters that one byte of a string may need */
 
 static inline char *tw_put_digits(char *out, int64_t x)
 {
@@ -27,7 +26,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Which characters must be escaped: 0, or the letter behind the backslash. */
+/* Return the letter after the backslash if a character must be escaped, else 0. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {
@@ -48,7 +47,7 @@ static inline char tw_json_escape(uint8_t letter)
     return letter < 0x20 ? 'u' : 0;
 }
 
-/* A text in quotes. */
+/* Write a string in quotes. */
 static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';
@@ -71,7 +70,7 @@ static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
     return out;
 }
 
-/* Bytes in quotes. */
+/* Write bytes as base64 in quotes. */
 static inline char *tw_put_json_bytes(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

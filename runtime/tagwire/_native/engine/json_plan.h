@@ -1,7 +1,7 @@
-/* What the JSON form of a message is made by: its fields in spec order, with their keys. Made once by json.pxi.
+/* The JSON plan of a message: its fields in spec order, with their keys. Made once by json.pxi.
  *
- * Functions of these files return NULL or -1 without an exception for what Python must look at: values of odd types when
- * writing, and all that is to be refused when reading. Python then does the whole, and says what is wrong.
+ * Functions of these files return NULL or -1 without an exception for values of unusual types when writing, and for
+ * everything invalid when reading. Python then repeats the conversion and reports the error.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
@@ -19,7 +19,7 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text with its colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* of a struct, or of an array of structs */
+    const tw_json_struct *child;  /* structs and arrays of structs */
     uint8_t records;              /* Kafka prints "" for these */
 } tw_json_field;
 
@@ -39,13 +39,13 @@ typedef struct {
     const char *text;             /* the key in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
-    Py_ssize_t attribute;         /* which of the data class's */
-    Py_ssize_t longest;           /* the most bytes of a string, the size of bytes[N]; else 0 */
-    uint8_t kind;                 /* of the value, or of an array's elements */
-    uint8_t number;               /* of an enum: the kind of its numbers */
-    uint8_t dimensions;           /* how many arrays are around that */
+    Py_ssize_t attribute;         /* index in the data class */
+    Py_ssize_t longest;           /* strings: maximum size in bytes; bytes[N]: N; else 0 */
+    uint8_t kind;                 /* kind of the value, or of an array's elements */
+    uint8_t number;               /* enums: kind of the number */
+    uint8_t dimensions;           /* number of array dimensions */
     uint8_t nullable, required;
-    const tw_enum *members;       /* of an enum */
+    const tw_enum *members;       /* enums */
 } tw_json_row;
 
 struct tw_json_reading {
@@ -54,7 +54,7 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* The object of these arguments, which are new references or NULL; all are taken. NULL where `made` says no. */
+/* Create an object from arguments that are new references or NULL; steals them. Return NULL if `made` is 0. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

@@ -1,7 +1,7 @@
-/* Messages from JSON text, without the values that Python's `json` would make of it.
+/* Read messages from JSON text, without creating the values of Python's `json`.
  *
- * Takes what is right and plain; whatever else (a key that is unknown, missing or escaped, a number of another kind, a
- * fault of syntax) is left to Python, which reads it all again and says what is wrong.
+ * This reads only valid, plain JSON. Everything else (an unknown, missing or escaped key, a number of another kind, a
+ * syntax error) is left to Python, which reads the whole text again and reports the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H
@@ -19,7 +19,7 @@ static inline void tw_json_blanks(tw_json_reader *t)
         t->p++;
 }
 
-/* Whether the next character that is no blank is this one; then it is behind us. */
+/* Skip whitespace, and this character if it follows. Return whether it did. */
 static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
 {
     tw_json_blanks(t);
@@ -50,7 +50,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     if (p == first || (*first == '0' && p - first > 1) || x > (uint64_t)INT64_MAX + negative)
         return NULL;
     if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
-        return NULL; /* longer, or no integer */
+        return NULL; /* longer, or not an integer */
     x = negative ? 0 - x : x;
     if (!tw_fits(kind, (int64_t)x))
         return NULL;
@@ -70,7 +70,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* integers are Python's to convert */
+        return NULL; /* Python converts integers */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
@@ -84,7 +84,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     return PyFloat_FromDouble(number);
 }
 
-/* Where the letters of a text end that begins behind the quote at `p`; NULL where it has an escape or a control. */
+/* Return the end of the string that begins at `p`, after its quote; NULL if it has an escape or a control character. */
 static const uint8_t *tw_json_plain_end(const tw_json_reader *t)
 {
     const uint8_t *p = t->p;
@@ -109,7 +109,7 @@ static int tw_json_hex(const uint8_t *p, uint32_t *code)
     return 1;
 }
 
-/* The code behind `\u`, of two halves where that is so; 0 for a lone half, or what is none. */
+/* Read the code point after `\u`, perhaps a surrogate pair. Return 0 if it is invalid or a lone surrogate. */
 static int tw_json_code(tw_json_reader *t, uint32_t *code)
 {
     uint32_t low;
@@ -147,7 +147,7 @@ static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
     return out;
 }
 
-/* Undo the escapes of a text into `out`, which has room for all that is left: what is behind the last byte, or NULL. */
+/* Unescape a string into `out`, which has room for the rest of the text. Return the end of the output, or NULL. */
 static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -196,7 +196,7 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t, Py_ssize_t longest)
     return text;
 }
 
-/* A string, or the value that it encodes; `longest` is the row's. */
+/* Read a string, or the value that it encodes; `longest` is as in tw_json_row. */
 static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t longest)
 {
     const uint8_t *first, *close;
@@ -216,7 +216,7 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
-/* By name, or by number. */
+/* Read an enum, by name or by number. */
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
@@ -253,7 +253,7 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-/* `depth` arrays within each other. */
+/* Read an array with `depth` dimensions. */
 static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;
@@ -286,7 +286,7 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
-/* The row of the key that comes, in the order of the rows at best; NULL for none. Its colon is behind us then. */
+/* Read a key and its colon. Return the key's row, trying `next` first; NULL if the key is unknown. */
 static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;
@@ -307,7 +307,7 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     return NULL;
 }
 
-/* Read the fields of an object until it closes: whether all is well. */
+/* Read the fields of an object up to its closing brace. Return 1, or 0 if Python must take over. */
 static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
 {
     Py_ssize_t next = 0;
@@ -316,7 +316,7 @@ static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyOb
     do {
         const tw_json_row *row = tw_json_key(t, j, next);
         if (row == NULL || placed[row->attribute] != NULL)
-            return 0; /* unknown, or twice */
+            return 0; /* unknown, or duplicate */
         placed[row->attribute] = tw_json_read_row(t, row);
         if (placed[row->attribute] == NULL)
             return 0;
@@ -338,7 +338,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
     return tw_json_object(j->c, placed, made);
 }
 
-/* The message that is the whole text. */
+/* Read the message, which must be the whole text. */
 static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *message = tw_json_read_struct(t, j);

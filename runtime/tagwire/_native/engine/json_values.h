@@ -1,17 +1,17 @@
-/* Messages to and from the values that Python's `json` knows: dicts, lists, numbers, texts. */
+/* Convert messages to and from the values of Python's `json`: dicts, lists, numbers, strings. */
 #ifndef TAGWIRE_JSON_VALUES_H
 #define TAGWIRE_JSON_VALUES_H
 
 #include "engine/json_letters.h"
 #include "engine/json_plan.h"
 
-/* What writing needs to know; `lossless` is the style. */
+/* Options for writing. */
 typedef struct {
     const tw_shared *shared;
     int lossless;
 } tw_json_style;
 
-/* In json.pxi. */
+/* Defined in json.pxi. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -50,7 +50,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* The name of a number, or the number. */
+/* Return the name of a number, or the number if it has no name. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -60,7 +60,7 @@ static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
 }
 
-/* A value that the caller holds. */
+/* Convert a value to JSON. The caller holds the value. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     if (value == Py_None)
@@ -108,7 +108,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
 static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *array, *elements;
-    elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
+    elements = PySequence_Tuple(value); /* converting unusual values may change a list */
     if (elements == NULL)
         return NULL;
     array = PyList_New(TW_TUPLE_SIZE(elements));
@@ -123,13 +123,13 @@ static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field
     return array;
 }
 
-/* Whether a field stands in the JSON of an object: 0 for a tagged one that holds its default, -1 for a fault. */
+/* Whether the JSON of an object has a field: 0 for a tagged field with its default, -1 for an error. */
 static inline int tw_json_has(const tw_field *f, PyObject *object)
 {
     return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
 }
 
-/* What a field holds, the default of an empty slot too; a new reference. */
+/* Return a new reference to a field's value, or to the default for an empty slot. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
     PyObject *value = TW_SLOT(object, f->slot);
@@ -153,7 +153,7 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     return failed;
 }
 
-/* The unknown tags of an object as a dict: NULL without an exception where there are none. */
+/* Return an object's unknown tags as a dict; NULL without an exception if there are none. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     PyObject *tags, *made;
@@ -187,7 +187,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
 
 /* ---------------------------------------------------------------- reading */
 
-/* The bytes of padded base64; NULL without an exception where it is none. */
+/* Decode padded base64; NULL without an exception if it is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
 {
     PyObject *bytes;
@@ -202,7 +202,7 @@ static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
     return bytes;
 }
 
-/* The UUID of 22 letters; NULL without an exception where they are none. */
+/* Decode a UUID of 22 letters; NULL without an exception if it is invalid. */
 static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
 {
     uint8_t bytes[18];
@@ -213,7 +213,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Bytes of a size, where 0 means any. Steals a reference; NULL without an exception for another size. */
+/* Return `bytes` if it has this size; 0 allows any size. Steals the reference; otherwise NULL without an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -221,14 +221,14 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
     return bytes;
 }
 
-/* The member of a name; NULL without an exception where there is none. */
+/* Return the member with this name; NULL without an exception if there is none. */
 static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
 {
     PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
-/* What an enum has for a number; NULL without an exception for one that it refuses. */
+/* Return the enum value for a number; NULL without an exception if it is invalid. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
     return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
@@ -285,7 +285,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
-/* `depth` arrays within each other. */
+/* Read an array with `depth` dimensions. */
 static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
 {
     PyObject *array;
@@ -295,7 +295,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
-            Py_INCREF(element); /* the collector may run, and with it code that changes the list */
+            Py_INCREF(element); /* the collector may run code that changes the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }

@@ -1,4 +1,4 @@
-/* Messages to JSON text, as `json.dumps` of their JSON values would have it, without those values. */
+/* Write messages as JSON text, equal to `json.dumps` of their JSON values, without creating these values. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 
@@ -7,12 +7,12 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* blanks a level; -1 for all in one line */
+    int indent;      /* spaces per level; -1 for a single line */
     int depth;
     int is_ascii;
 } tw_json_writer;
 
-/* In json.pxi: what `json.dumps` makes of a value, indented for the depth; a text. */
+/* In json.pxi: return the text of `json.dumps` for a value, indented for the depth. */
 PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
@@ -43,7 +43,7 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Before an element of an array or an object, and before what closes it. */
+/* Write what separates elements of an array or object, or precedes the closing bracket. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -101,7 +101,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 #endif
     data = PyUnicode_AsUTF8String(value);
     if (data == NULL) {
-        PyErr_Clear(); /* a lone surrogate: nothing that was encoded has one */
+        PyErr_Clear(); /* a lone surrogate, which no encoded message can have */
         return -1;
     }
     failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));
@@ -137,7 +137,7 @@ static int tw_json_write_float(tw_json_writer *w, PyObject *value)
     return failed;
 }
 
-/* What Python makes of a value, as text. */
+/* Write a value's JSON as Python creates it. */
 static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
 {
     PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;
@@ -174,7 +174,7 @@ static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *va
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
 }
 
-/* A value that the caller holds. */
+/* Write a value. The caller holds the value. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     int64_t x;
@@ -225,7 +225,7 @@ static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, con
     PyObject *elements;
     Py_ssize_t index = 0;
     int failed;
-    elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
+    elements = PySequence_Tuple(value); /* converting unusual values may change a list */
     if (elements == NULL)
         return -1;
     failed = tw_json_open(w, '[');

@@ -1,6 +1,6 @@
-"""What every plan is made of, of objects and of columns: the kinds of types and lengths by their layouts, and memory."""
+"""The common basis of all plans, for objects and columns: kinds of types and lengths, and memory."""
 
-# By family and width: the unsigned kind, then the signed one.
+# By family and width: the unsigned and the signed kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# How a length that encloses the rest of a struct may be written.
+# Possible encodings of a length that covers the rest of a struct.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -31,7 +31,7 @@ cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MAR
 
 
 cdef class Block:
-    """Zeroed memory that is freed with its owner."""
+    """Zeroed memory, freed with its owner."""
 
     cdef void *at
 
@@ -63,7 +63,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """The length code that encloses a struct, if its first item is such a length, and the other items."""
+    """Return the length code of the whole struct, if its first item is such a length, and the other items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
@@ -74,7 +74,7 @@ def enclosed(items):
 
 
 cdef int refuse_unlike(object item) except -1:
-    """Raise NotNative for what no plan obeys yet."""
+    """Raise NotNative for items that only framed plans support."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:

@@ -1,17 +1,17 @@
-"""Structs that are defaults are made when somebody looks.
+"""Create default structs only when they are accessed.
 
-Most messages that have tagged structs do not set them: a partition of a FetchResponse has three, and making those would
-take longer than all the rest of it. They can't be shared, since objects may be changed. So decoding leaves their slots
-empty, and the class's attribute is one that fills an empty slot at the first look.
+Most messages don't set their tagged structs. A partition of a FetchResponse has three; creating these would take longer
+than all other fields of it together. Objects can't share them, because a user may change them. So decoding leaves the
+slots empty, and the class's attribute fills an empty slot on first access.
 """
 
-cdef object DELETED = object()  # what a slot holds after `del`: empty would mean the default
+cdef object DELETED = object()  # marks a slot after `del`: empty would mean the default
 
 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """An attribute of a data class whose default is a struct; takes the place of the slot's own descriptor."""
+    """An attribute whose default is a struct; replaces the slot's own descriptor in the data class."""
 
     cdef object owner
     cdef object member
@@ -66,7 +66,7 @@ cdef class LateStruct:
 
 
 cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
-    """Let an empty slot mean the default; False for a class that can't be changed."""
+    """Let an empty slot mean the default; return False if the class can't be changed."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).template.cls is template.cls

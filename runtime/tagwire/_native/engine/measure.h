@@ -11,13 +11,13 @@
 
 /* ---------------------------------------------------------------- quick checks */
 
-/* Whether a value is one of the small ints that Python has ready: known by its place, not by its number. An int16 has them. */
+/* Whether a value is one of the small ints that CPython preallocates, recognized by address. All fit an int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* Whether a value, which may be NULL, is an int that an int32 has, if that can be seen at once. */
+/* Whether a value, which may be NULL, is an int32; 0 also if that takes longer to find out. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -26,7 +26,7 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Whether a value is one that a kind of fixed width takes, if that can be seen at once; else 0. */
+/* Whether a value fits a kind of fixed width; 0 also if that takes longer to find out. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -42,16 +42,16 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
-/* What the size of an item depends on is seen at one look, for most of them. No foreign code runs. */
+/* The size of most items depends on little, which these functions check without running foreign code. */
 
-#define TW_SHORT 60 /* a length up to this is one byte wherever it is a varint */
+#define TW_SHORT 60 /* a length up to this takes one byte as any kind of varint */
 
 static inline int tw_short_width(int code)
 {
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* The bytes of a length beyond those of a short one; -1 for one that is too long. */
+/* Return how many bytes a length takes in addition to those of a short length; -1 if it is too long. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -61,7 +61,7 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Whether all elements of a tuple are ints that an int32 has. */
+/* Whether all elements of a tuple are int32s. */
 static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
 {
     for (Py_ssize_t index = 0; index < count; index++)
@@ -70,7 +70,7 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Null takes what a short length takes. */
+/* Null takes as many bytes as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -101,11 +101,11 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* The bytes of a struct's arrays of int32; -1 where a look is not enough. */
+/* Return the size of a struct's int32 arrays; -1 if this check is not enough. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the short array before: a partition's replicas are mostly those in sync as well */
+    PyObject *last = shared->empty_tuple; /* the previous short array; the in-sync replicas often equal the replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -124,7 +124,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* The bytes of a value beyond those that all of its kind take; -1 where a look is not enough. */
+/* Return the bytes of a value in addition to the minimum of its kind; -1 if this check is not enough. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -136,7 +136,7 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* The bytes of all items of a struct but those that are looked at closely; -1 where a look is not enough. */
+/* Return the size of all items that need no closer check (TW_LOOK_CLOSELY); -1 if these checks are not enough. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -169,7 +169,7 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Chooses the looks at a struct whose items are complete. */
+/* Choose the checks for a struct with complete items. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -190,14 +190,14 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* The known tagged fields that differ from their defaults, with the count before them. */
+/* Measure the known tagged fields that differ from their defaults, and the count before them. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* comparing may have run code */
+        PyObject *value = TW_SLOT(object, f->slot); /* comparing may have run code that changed the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
@@ -209,7 +209,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* The size of a struct, which the caller holds; -1 where it has to be counted. */
+/* Return the size of a struct, which the caller holds; -1 if it must be counted. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;
@@ -244,7 +244,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Fetches what one of the next structs holds in addition to numbers: strings, UUIDs and arrays. */
+/* Prefetch the strings, UUIDs and arrays of one of the next structs. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
     if (Py_TYPE(object) == s->made.cls)

@@ -1,6 +1,6 @@
-/* Numbers of record formats, and the lengths among them: read and checked without objects.
+/* Read and check numbers and lengths of record formats, without creating objects.
  *
- * What objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h) are made from. Functions return -1 for what is refused.
+ * Used to create objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). -1 means invalid bytes.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
@@ -26,7 +26,7 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Where p is after a varint of at most `size` bytes; NULL where it is none. Most have one byte or two. */
+/* Return the end of a varint of at most `size` bytes, or NULL if it is invalid. Most have one or two bytes. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -45,7 +45,7 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Refuses a number that its item forbids, or that does not ascend. */
+/* Reject a number that is not allowed for its item, or not in ascending order. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -62,7 +62,7 @@ static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x,
     return 0;
 }
 
-/* Whether a + b is a number of 64 bits. */
+/* Whether a + b fits 64 bits. */
 static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
 {
     *sum = (int64_t)((uint64_t)a + (uint64_t)b);
@@ -76,7 +76,7 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* The extent that a length, which began at `start`, states. */
+/* Check the extent given by a length that began at `start`, and limit the reader to it. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -88,9 +88,9 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
     return 0;
 }
 
-/* ---------------------------------------------------------------- short ways */
+/* ---------------------------------------------------------------- fast paths */
 
-/* The way of an item on which nothing depends, nor it on anything but its base. */
+/* Return the fast path for an item without dependencies, except on its base. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;
@@ -110,7 +110,7 @@ static inline int tw_way_of(const tw_field *f)
     return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
 }
 
-/* Finds out whether objects of a struct, which is complete else, can go the short way item by item: with one end at most. */
+/* Find out whether objects of an otherwise complete struct can be read and written on the fast path. */
 static inline void tw_choose_ways_of(const tw_struct *s)
 {
     int is_short = s->shape == TW_OBJECT, ends = 0;

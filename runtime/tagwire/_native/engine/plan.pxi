@@ -1,15 +1,15 @@
-"""The plan: from a layout to the structs that the hot loops walk.
+"""Make plans: convert a layout to the structs that the hot loops walk.
 
-Everything that could make those loops unsafe is refused here, once, with `NotNative`: then they need no second look.
+Everything that could make the loops unsafe is rejected here, once, with `NotNative`. The loops need no further checks.
 """
 
 cdef enum:
-    DEEPEST = 100  # structs inside each other: each takes a frame of the C stack
+    DEEPEST = 100  # nested structs: each takes a frame of the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """What `cls._fresh()` makes, slot by slot, and all that it points to."""
+    """A copy of what `cls._fresh()` returns, slot by slot, with everything it points to."""
 
     cdef tw_fresh c
     cdef object cls
@@ -17,13 +17,13 @@ cdef class Template:
 
 
 cdef class Builder(PlanBuilder):
-    """Builds one plan of objects."""
+    """Builds a plan for objects."""
 
     cdef Shared shared
     cdef dict structs
     cdef dict templates
     cdef dict slots
-    cdef list types  # the name and the type of each field, and of what elements are, by its number
+    cdef list types  # the name and type of each field and element, by number
     cdef bint framed
 
     def __cinit__(self, Shared shared):
@@ -43,7 +43,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ structs
 
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """The struct of a layout; each is made once."""
+        """Return the plan of a struct, made once."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -72,7 +72,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """The length before a struct, as traces and the places of faults name it."""
+        """Return the field for the length before a struct, which names it in traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -82,17 +82,17 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Number a field or an element, as traces call it."""
+        """Number a field or element, which identifies it in traces."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
-        """The struct of a layout with what only record formats have: see framing.pxi."""
+        """Return the plan of a struct of a record format: see framing.pxi."""
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Which defaults a reader has to set."""
+        """Choose which defaults a reader must set."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -135,7 +135,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ defaults
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """The value of a fresh object: itself where all may share it, a template where it is a struct."""
+        """Set the default: a value that all objects share, or a template if it is a struct."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
@@ -180,7 +180,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Whether all that a reader puts into an object is atomic, as tracking.h has it; bytes are, views of them are not."""
+    """Whether a reader puts only atomic values into an object, as in tracking.h. Bytes are atomic, views are not."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):
@@ -201,7 +201,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """The members of an enum for C; `kept` keeps them."""
+    """Return the members of an enum for C; `kept` keeps them alive."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)
@@ -228,13 +228,13 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
 
 
 def slot_names(cls):
-    """The names of all slots of a class and its bases."""
+    """Return the names of all slots of a class and its bases."""
     kinds = (MemberDescriptorType, LateStruct)
     return [name for base in cls.__mro__ for name, value in vars(base).copy().items() if type(value) in kinds]
 
 
 def can_be_shared(value):
-    """Whether one object may stand in many structs: what can't be changed."""
+    """Whether many structs may share one object, because it can't be changed."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

@@ -1,10 +1,10 @@
-"""What plans of objects and of columns have in common: the fields and the tag section of a struct, from its layout."""
+"""The common parts of plans for objects and columns: the fields and tag section of a struct, from its layout."""
 
 
 cdef class PlanBuilder:
-    """Builds one plan; `kept` is all that its pointers point to.
+    """Builds one plan; `kept` keeps everything alive that its pointers point to.
 
-    `owner` is where values go: for objects a data class, for columns a column, or None if values are only checked.
+    `owner` receives the values: a data class for objects, a column for columns, or None if values are only checked.
     """
 
     cdef list kept
@@ -21,7 +21,7 @@ cdef class PlanBuilder:
     # ------------------------------------------------------------ decided by each kind of plan
 
     cdef object part(self, object owner, object item):
-        """The owner of a field's value, or of an array's elements if `item` is None."""
+        """Return the owner of a field's value, or of an array's elements if `item` is None."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
@@ -29,19 +29,19 @@ cdef class PlanBuilder:
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
-        """Say where the value of a struct's field goes."""
+        """Set where the value of a struct's field is stored."""
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Fill in the kind of a value without parts."""
+        """Set the kind of a value without parts."""
         field.kind = kind_of(wire)
         return 0
 
     cdef const tw_struct *child(self, object layout, object owner) except NULL:
-        """The plan of a struct."""
+        """Return the plan of a struct."""
         raise NotNative(f"{layout.name} is a struct")
 
-    # ------------------------------------------------------------ the same for all
+    # ------------------------------------------------------------ common to all plans
 
     cdef int section(self, tw_struct *s, object section, object owner) except -1:
         fields = () if section is None else section.fields
@@ -59,7 +59,7 @@ cdef class PlanBuilder:
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Fields on the wire. Consecutive ones of fixed width are a run, whose bytes are checked once."""
+        """Return the fields on the wire. Consecutive fixed-width fields form a run, which needs only one size check."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         cdef bint has_bools = False

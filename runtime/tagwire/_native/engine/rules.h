@@ -1,7 +1,7 @@
-/* Rules over several fields of an object: unions of tagged fields, and arrays whose elements have different keys.
+/* Rules over several fields of an object: unions of tagged fields, and arrays whose elements must have unique keys.
  *
- * A struct without such rules has NULL in their place, and costs one test. Both loops ask the object: decoding when its
- * fields are set, encoding before they are written. What is broken is the interpreter's to say.
+ * A struct without rules has a NULL pointer, which costs one test. Decoding checks an object after setting its fields,
+ * encoding before writing the fields. The interpreter then reports which rule is broken.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H
@@ -10,12 +10,12 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* of the alternatives that the version has */
+    const Py_ssize_t *slots; /* alternatives that this version has */
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* of the array */
-    PyObject *keys;          /* a tuple: the attributes of its elements that are their key */
+    Py_ssize_t slot;         /* the array's slot */
+    PyObject *keys;          /* tuple: the names of the key attributes */
 } tw_keyed;
 
 struct tw_rules {
@@ -24,10 +24,10 @@ struct tw_rules {
     const tw_keyed *keyed;
 };
 
-/* Whether two elements have the same key; -1 with an exception. In rules.pxi. */
+/* Whether two elements have the same key; -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Whether there is one alternative, or none and a tag that nobody knows. */
+/* Whether exactly one alternative is set, or none but there is an unknown tag. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
@@ -47,7 +47,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     return some > 0;
 }
 
-/* 1, or 0 for an object that breaks a rule, perhaps with an exception. */
+/* Return 1, or 0 if the object breaks a rule, perhaps with an exception. */
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;

@@ -1,4 +1,4 @@
-"""Rules over several fields, as `rules.h` has them: made for a plan, and what C asks of keys."""
+"""Rules over several fields: made for a plan as described in `rules.h`, and comparison of keys."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:
@@ -14,7 +14,7 @@ cdef extern from "engine/rules.h":
 
 
 cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
-    """The rules of a struct; NULL where it has none, as most."""
+    """Return the rules of a struct; NULL if it has none."""
     cdef tw_rules *rules
     cdef tw_union *unions
     cdef tw_keyed *keyed

@@ -1,25 +1,25 @@
-/* Whether two values are the same, as `Struct.__eq__` has it: floats by their bits, arrays by their elements.
+/* Compare values as `Struct.__eq__` does: floats by their bits, arrays by their elements.
  *
- * Values are held while foreign code may run, which may change any object meanwhile. What cannot run any (numbers,
- * texts, bytes of the exact types) is compared without that.
+ * A reference is held while foreign code may run, because that code may change any object. Exact numbers, strings and
+ * bytes are compared without holding a reference, since their comparison runs no foreign code.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
 #include "engine/data_class.h"
 
-/* How exact two values are to be: the same as values, or of the same types too (bytes and a view of them are one). */
+/* TW_EQUAL compares values, TW_IDENTICAL also types (bytes and a view of bytes count as one type). */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* the last struct's class */
-    const tw_data_class *c;  /* and what it is; NULL where Python compares its objects */
+    PyTypeObject *cls;       /* class of the last struct */
+    const tw_data_class *c;  /* its data class; NULL if Python compares its objects */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* 1 or 0 for values that no foreign code compares, -1 for all others. */
+/* Return 1 or 0 for values that are compared without foreign code, -1 for all others. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -37,7 +37,7 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Of tuples, which the caller holds, and which hold their elements. */
+/* Compare tuples. The caller holds both, and a tuple holds its elements. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);
@@ -59,7 +59,7 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Of arrays, each a tuple or a list. A list may change while its elements are compared. */
+/* Compare arrays, each a tuple or a list. A list may change while its elements are compared. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
     for (Py_ssize_t index = 0;; index++) {
@@ -89,7 +89,7 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
     }
 }
 
-/* Of two objects of one class. */
+/* Compare two objects of one class. */
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
 {
     int same = 1;
@@ -122,7 +122,7 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* 1, 0, or -1 for an exception. The caller holds both. */
+/* Return 1, 0, or -1 with an exception. The caller holds both values. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
     int same = tw_same_exact(one, other);
@@ -158,7 +158,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Whether an attribute holds what it does in a fresh object. */
+/* Whether an attribute has the value of a fresh object. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

@@ -1,12 +1,12 @@
-"""One version of one message: what `C.serializer(version)` is with this engine.
+"""`C.serializer(version)` of this engine: one version of one message.
 
-The fast way says yes or no. Where it says no, the interpreter goes the same way and raises the error that has a place;
-should it say yes there, the engine is wrong, and that is raised as well.
+The fast path only reports success or failure. After a failure, the interpreter does the same work and raises an error
+with a position. If the interpreter succeeds, the engine has a bug, which is also raised.
 """
 
 cdef enum:
-    STACK = 1024  # bytes that are written before memory is asked for
-    SLACK = 64  # room that may be asked for behind the last byte
+    STACK = 1024  # bytes that are written before memory is allocated
+    SLACK = 64  # room that may be requested after the last byte
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -19,7 +19,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 cdef class Plan:
     """A version's serializer: reads and writes its message by a plan of its layout.
 
-    Raises NotNative for a layout or a class that is better left to the pure engine.
+    Raises NotNative for a layout or class that the pure engine must handle.
     """
 
     cdef const tw_struct *root
@@ -28,16 +28,16 @@ cdef class Plan:
     cdef object source
     cdef int64_t depth
     cdef list types
-    cdef bint framed  # as record formats are: see framing.pxi
+    cdef bint framed  # a record format: see framing.pxi
     cdef readonly bint has_rules
-    """Whether it has unions or keyed arrays: then places of faults are the interpreter's alone."""
-    cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
+    """Whether there are unions or keyed arrays: then only the interpreter finds the positions of errors."""
+    cdef Py_ssize_t last_size  # a guess for the next size; nothing depends on it
 
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """What `tagwire.explain.trace` made of `span_types`, or None."""
+    """The result of `tagwire.explain.trace` for `span_types`, or None."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -56,12 +56,12 @@ cdef class Plan:
         self.VERSION = layout.version
 
     def layout(self):
-        """The layout that this plan was made of."""
+        """Return the layout of this plan."""
         return self.source
 
     @property
     def structure(self):
-        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        """Return the C plan for `tagwire._columns`; it is valid as long as this object is alive."""
         return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
 
     def __repr__(self):
@@ -70,24 +70,24 @@ cdef class Plan:
     # ------------------------------------------------------------ decoding
 
     def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """The message that `data` holds, from its first byte to its last; see `Message.decode`."""
+        """Return the message that consists of all bytes in `data`; see `Message.decode`."""
         return self.read(data, 0, NULL, strict, views, limits, gc)
 
     def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        """Return the message that begins at `offset`, and the offset after it; otherwise like `decode`."""
         cdef Py_ssize_t end
         value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
     def decode_trusted(self, bytes data, *, views=False):
-        """As `decode`, of bytes that we have made: their checksums are right."""
+        """Like `decode`, for bytes that the engine has just written: checksums are not verified."""
         return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
 
     cdef object read(
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """The message at `offset`, and its end; without a place for that it must end with the data."""
+        """Return the message at `offset`, and set `end`; if `end` is NULL, the message must end with the data."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # which the loop does not count
+            if tried and depth < self.depth:  # the loop does not count the depth
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,7 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """What the interpreter makes of bytes that the plan refused, but for what of these is good, or did not try."""
+        """Let the interpreter decode bytes that the plan rejected or did not try; it skips valid arrays in `good`."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -153,11 +153,11 @@ cdef class Plan:
     # ------------------------------------------------------------ walking without objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
+        """Return the position of the error for `tagwire.interpreter.fault_places`; None if there is no error."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error of bytes that the loop refused; return where the walk takes them."""
+        """Raise the error in bytes that the loop rejected; return if the walk accepts them."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.fault_places import refuse_bytes
@@ -166,7 +166,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """The spans of the message at `offset`, added to `rows`: a `Walk`. None where C can't count these limits."""
+        """Add the message's spans to `rows`, and return the `Walk`; None if C can't count these limits."""
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):
@@ -179,17 +179,17 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The name and the type of each field by the number that spans have; elements have no name."""
+        """The name and type of each field by its number in spans; elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
 
     def encode(self, message):
-        """The message as bytes; see `Message.encode`."""
+        """Return the message as bytes; see `Message.encode`."""
         return self.write(message)
 
     def encoded_size(self, message):
-        """The length of what `encode` gives, in bytes; raises the same errors."""
+        """Return the number of bytes that `encode` returns; raises the same errors."""
         return self.measure(message)
 
     cdef object write(self, object message):
@@ -221,7 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """The size of a message, from writing it without keeping the bytes, or from the interpreter."""
+        """Return the size of a message, by writing it without keeping the bytes, or from the interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -249,16 +249,16 @@ cdef class Plan:
 
 @final
 cdef class Walk:
-    """A walk over the bytes of a message: what came of it."""
+    """A walk over the bytes of a message, and its results."""
 
     cdef readonly Py_ssize_t end
-    """Where the message ends, or the fault is."""
+    """The end of the message, or the position of the error."""
     cdef readonly bint has_known_tags
     """Whether there are tagged fields that the version knows."""
     cdef readonly object place
-    """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
+    """The position of the error for `tagwire.interpreter.fault_places`; None if there is no error."""
     cdef readonly list open
-    """The rows of the spans that the fault is in, the outermost first."""
+    """The rows of the spans around the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field's
+    w.implied_slot = -2  # no field has this slot
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -303,7 +303,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Nothing is known yet, but what the first ones always are."""
+    """Set all registers to 0, except the constant 1."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -319,13 +319,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """No array is good yet."""
+    """Forget which arrays are valid."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """How much of arrays is good in bytes with a fault, as `LayoutReader.good` has it."""
+    """Return how much of each array is valid in bytes with an error, in the form of `LayoutReader.good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -337,7 +337,7 @@ cdef dict good_arrays(const tw_reader *r, int64_t most):
 
 
 cdef inline object taken(PyObject *value):
-    """A new reference as Cython's own; NULL is an exception that is set."""
+    """Return a new reference as an object, or raise the exception that is set if `value` is NULL."""
     if value == NULL:
         reraise()
     result = <object>value
@@ -346,12 +346,12 @@ cdef inline object taken(PyObject *value):
 
 
 cdef int reraise() except -1:
-    """Hand on the exception that is set."""
+    """Raise the exception that is set."""
     return -1
 
 
 cdef int refused_value() except -1:
-    """Go on where the value was refused, with or without an exception that says so; hand on any other exception."""
+    """Continue after a rejected value, and clear an exception in WRITE_FAULTS; raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):
@@ -361,7 +361,7 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Give the reader what is left of these limits. False if there are too many bytes."""
+    """Set the reader's limits. Return False if there are too many bytes."""
     depth[0] = at_most(limits.depth)
     if r.end - r.p > at_most(limits.bytes):
         return False

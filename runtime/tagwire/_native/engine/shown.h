@@ -1,4 +1,4 @@
-/* `repr` of structs: the attributes that differ from a fresh object's, as a list of texts that are joined once. */
+/* `repr` of structs: the attributes that differ from a fresh object's, as a list of strings that are joined once. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 
@@ -41,7 +41,7 @@ static int tw_show_tuple(tw_showing *s, PyObject *tuple)
     return failed ? -1 : 0;
 }
 
-/* Append what `repr` says of a value, which the caller holds. */
+/* Append the `repr` of a value, which the caller holds. */
 static int tw_show(tw_showing *s, PyObject *value)
 {
     const tw_data_class *c = PyTuple_CheckExact(value) ? NULL : tw_shown_class_of(Py_TYPE(value));

@@ -1,7 +1,7 @@
-"""Where data classes keep their attributes, and whether the engine may write there.
+"""Find where data classes store their attributes, and whether the engine may write there.
 
-Slots have fixed places in their objects. A class's own table of them (`Py_tp_members`) says where; that this is so is
-checked on a probe. A class that does more than keep attributes is left to the pure engine, with the reason.
+Slots are at fixed offsets in objects. The class has a table of these offsets (`Py_tp_members`), which is verified with
+a probe. A class that does more than store attributes is left to the pure engine; the exception gives the reason.
 """
 
 
@@ -10,11 +10,11 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """A layout or a class that the native engine leaves to the pure one; the text says why."""
+    """The native engine can't handle a layout or class, for the reason in the message; the pure engine can."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
-    """Where objects of `cls` hold the attribute `name`, in bytes from their start."""
+    """Return the offset of the attribute `name` in objects of `cls`."""
     cdef PyMemberDef *member
     cdef bytes wanted = name.encode()
     descriptor = getattr(cls, name, None)
@@ -31,7 +31,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
 
 
 cdef int check_class(object cls) except -1:
-    """Refuse a class whose objects the engine can't make or read without asking Python."""
+    """Raise NotNative for a class whose objects the engine can't create or read without calling Python."""
     if not isinstance(cls, type):
         raise NotNative(f"{cls!r} is no class")
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
@@ -49,7 +49,7 @@ cdef int check_class(object cls) except -1:
 
 
 cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
-    """Refuse a slot that is not where the table says."""
+    """Raise NotNative for a slot whose offset in the table is wrong."""
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
@@ -69,12 +69,12 @@ cdef Py_ssize_t checked_slot(object cls, str name) except -1:
 
 
 cdef allocfunc allocator(object cls) except NULL:
-    """What makes an object of the class with empty slots."""
+    """Return the function that creates an object of the class with empty slots."""
     return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
 
 
 cdef tw_class class_of(object cls) except *:
-    """How objects of a class that `check_class` accepts are made; the class must be kept."""
+    """Return how to create objects of a class that `check_class` accepts; the caller keeps the class alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)
@@ -85,7 +85,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """What all plans of this module point to; complete before the first plan that needs it."""
+    """Data shared by all plans of this module; complete before the first plan that needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -104,16 +104,16 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """CPython keeps small ints in an array: what has its place there is one of them, and need not be looked at."""
+        """Find the small ints that CPython keeps in an array: an address in the array identifies such an int."""
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # nothing else is between them
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # no other object is in between
         return 0
 
     cdef int learn_uuids(self) except -1:
-        """Slots of `uuid.UUID`, which is imported only now."""
+        """Find the slots of `uuid.UUID`, which is imported only now."""
         if self.c.uuid != NULL:
             return 0
         from uuid import UUID, SafeUUID
@@ -129,7 +129,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Whether a moved copy of a view is what slicing gives."""
+    """Whether a moved copy of a view equals a slice of the view."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -144,7 +144,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """As `checked_slot`; UUIDs refuse `setattr`, but not their slot."""
+    """Like `checked_slot`; a UUID rejects `setattr`, but its slot descriptor works."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

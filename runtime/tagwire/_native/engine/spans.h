@@ -1,8 +1,8 @@
-/* The spans of a trace: one row of 32 bytes for each thing that was read, in the order of their first bytes.
+/* The spans of a trace: one row of 32 bytes for each item that was read, in the order of first bytes.
  *
- * A row says where a span is, what it is (`kind`, a number of the plan) and what follows its parts (`after`); names, types
- * and values are looked up when somebody asks (tagwire.explain.spans reads and writes the same rows). Elements of a fixed width
- * have no rows: the row of their array says all. Where no rows are wanted, nothing here costs more than a test.
+ * A row has a span's position, its `kind` (a number of the plan), and the first row after its parts (`after`). Names,
+ * types and values are looked up on request (tagwire.explain.spans reads and writes the same rows). Fixed-width
+ * elements have no rows: their array's row describes them. If no rows are requested, each function costs only one test.
  */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
@@ -12,24 +12,24 @@
 typedef struct {
     int64_t offset, length;
     int32_t kind;
-    int32_t step;  /* an element's index, or a tag */
-    int32_t value; /* an array's or a section's count, a tagged field's size, 1 for what is there; TW_SPAN_NULL */
-    int32_t after; /* the row behind all that is in this one; TW_SPAN_OPEN where a fault is inside */
+    int32_t step;  /* index of an element, or tag */
+    int32_t value; /* count of an array or section, size of a tagged field, or 1; TW_SPAN_NULL for null */
+    int32_t after; /* first row after all parts of this span; TW_SPAN_OPEN if there is an error inside */
 } tw_span;
 
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Kinds that all plans have; those of fields follow, TW_ROLES for each. */
+/* Kinds in all plans; TW_ROLES kinds for each field follow. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
 typedef struct {
-    PyObject *rows;       /* a bytearray, or NULL where nobody wants them */
-    tw_span *span;        /* its memory */
+    PyObject *rows;       /* a bytearray, or NULL if no rows are requested */
+    tw_span *span;        /* the memory of `rows` */
     int64_t count, room;
     const uint8_t *start; /* offset 0 */
-    int32_t first_kind;   /* the number of this plan's first kind: the rows of several plans may stand together */
+    int32_t first_kind;   /* number of this plan's first kind, since rows of several plans may be combined */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
@@ -47,7 +47,7 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Starts to write behind the rows that are there. */
+/* Start writing after the existing rows. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);
@@ -65,7 +65,7 @@ static inline int tw_finish_spans(tw_spans *s)
     return s->rows == NULL ? 0 : PyByteArray_Resize(s->rows, (Py_ssize_t)(s->count * (int64_t)sizeof(tw_span)));
 }
 
-/* A span begins: its row, 0 where there are none, -1 with an exception. */
+/* Begin a span. Return its row, 0 if no rows are requested, -1 with an exception. */
 static inline int64_t tw_open_span(tw_spans *s, int kind, int64_t step, const uint8_t *from)
 {
     tw_span *span;

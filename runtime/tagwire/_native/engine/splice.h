@@ -1,10 +1,10 @@
-/* New values in old bytes: what is not on the way to a change is copied as it stands.
+/* Write new values into old bytes, and copy everything else unchanged.
  *
- * collect.h has read the message and left marks. Here the tree of what is chosen is gone through once more, by the marks
- * alone: the bytes between them are not looked at again. tagwire.selection.splicing says what must come out.
+ * collect.h has read the message and left marks. This walk visits the chosen fields again by their marks alone, without
+ * reading the bytes in between. tagwire.selection.splicing defines the result.
  *
- * A function returns 0, or -1 for a value that is rejected and for what is rare, such as a change in tagged fields. Then the
- * walk by layout makes the change, or raises the error.
+ * Functions return 0, or -1 for a rejected value or a rare case such as a change in tagged fields. The walk by layout
+ * then makes the change, or raises the error.
  */
 #ifndef TAGWIRE_SPLICE_H
 #define TAGWIRE_SPLICE_H
@@ -15,14 +15,14 @@
 
 typedef struct {
     tw_writer w;
-    const uint8_t *start;  /* of the old bytes */
+    const uint8_t *start;  /* the old bytes */
     Py_ssize_t size;
-    int64_t copied;        /* the new bytes have everything before it */
+    int64_t copied;        /* everything before this offset is in the new bytes */
     const int64_t *marks, *mark;
-    PyObject *rows, *changed; /* lists: of each row its values, and its new ones or `drop` */
+    PyObject *rows, *changed; /* lists: for each row its old values, and its new values or `drop` */
     Py_ssize_t row;
-    PyObject *drop, *appended; /* appended: a tuple of elements */
-    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* cells: borrowed from the rows */
+    PyObject *drop, *appended; /* `appended`: a tuple of elements */
+    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* cells, borrowed from the rows */
 } tw_splice;
 
 static int tw_splice_struct(const tw_choice *ch, tw_splice *x);
@@ -36,7 +36,7 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- cells */
 
-/* Whether cells changed that have no bytes: what is absent or null. A list of such a cell is empty. */
+/* Whether a cell changed that has no bytes, because the field is absent or null. A list in such a cell is empty. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -59,7 +59,7 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Whether a value that holds structs is what the bytes say: a function may have changed it in its place. */
+/* Whether a value that holds structs still equals the bytes: a function may have modified the value itself. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -119,7 +119,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* The elements that are rows; `end` is where they begin, and then where they end. */
+/* Write the elements that are rows; in and out, `end` is the offset up to which elements were read. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -155,7 +155,7 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* An array within a row: a list of old values and as many new ones for each column. */
+/* Write an array within a row: for each column a list of old values, and equally many new ones. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -198,13 +198,13 @@ static int tw_splice_array(const tw_chosen *s, tw_splice *x)
 
 /* ---------------------------------------------------------------- tagged fields */
 
-/* Whether a field that is absent gets a value. */
+/* Whether an absent field gets a value. */
 static int tw_is_set(const tw_chosen *s, const tw_splice *x)
 {
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Leaves a tag section as it is: 0, or -1 if a chosen field is present or gets a value, which may change other entries. */
+/* Keep a tag section. Return 0, or -1 if a chosen field is present or gets a value: other entries may change, too. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;
@@ -225,7 +225,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Rejects new values of fields that this version does not have, unless they may be dropped. */
+/* Reject new values of fields that this version does not have, unless they may be dropped. */
 static int tw_refuse_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)

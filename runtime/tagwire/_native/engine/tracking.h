@@ -1,8 +1,8 @@
-/* Which objects the garbage collector has to know: those that may be part of a cycle.
+/* Decide which objects the garbage collector must track: those that may be part of a cycle.
  *
- * The collector visits every object that it tracks, again and again; for a large message that takes longer than decoding it.
- * So an object of numbers, texts, bytes and tuples of these is not tracked, as CPython does with tuples of such values. Only
- * an assignment that the type of a field does not allow could make it part of a cycle.
+ * The collector visits every tracked object repeatedly; for a large message that takes longer than decoding it. So an
+ * object of numbers, strings, bytes and tuples of these is not tracked, just as CPython untracks tuples of such values.
+ * Such an object can become part of a cycle only if a value is assigned that the field's type does not allow.
  */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
@@ -11,7 +11,7 @@
 
 #ifndef Py_LIMITED_API
 
-/* Whether a tuple holds nothing that the collector tracks. One that does not is untracked, as the collector would do. */
+/* Whether a tuple holds nothing that the collector tracks. Untracks such a tuple, as the collector would do. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))
@@ -31,7 +31,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* types tell less in the limited API: objects are tracked, but those that are decoded */
+#else /* the limited API can't tell: only decoded objects are untracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

@@ -1,17 +1,17 @@
-/* Whether bytes are UTF-8, decided without Python: what its strict decoder takes, and nothing else.
+/* Validate UTF-8 without Python; accepts exactly what Python's strict decoder accepts.
  *
- * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no sequence
- * that is longer than it need be, nothing above U+10FFFF.
+ * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong
+ * sequences, nothing above U+10FFFF.
  */
 #ifndef TAGWIRE_UTF8_H
 #define TAGWIRE_UTF8_H
 
 #include "engine/compat.h"
 
-/* The bytes of the well-formed sequence that begins at `p`, where `left` are left; 0 where there is none. */
+/* Return the size of the well-formed sequence at `p`, where `left` bytes are left; 0 if it is invalid. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
-    uint8_t low = 0x80, high = 0xBF; /* of the second byte */
+    uint8_t low = 0x80, high = 0xBF; /* range of the second byte */
     int size;
     if (p[0] < 0x80)
         return 1;
@@ -36,7 +36,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Whether all bytes are ASCII, by words; the last word overlaps the one before. */
+/* Whether all bytes are ASCII, tested by words; the last word overlaps the word before. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
@@ -73,7 +73,7 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* The bytes of a text beyond ASCII in UTF-8, counted; -1 where that can't be done without Python, as for lone surrogates. */
+/* Return the UTF-8 size of a non-ASCII string; -1 if that needs Python, for example because of lone surrogates. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

@@ -1,7 +1,7 @@
-/* Single values: Python objects made from bytes, and bytes made from Python objects of the plain kind.
+/* Single values: Python objects from bytes, and bytes from Python objects of plain types.
  *
- * Whatever else a field takes (what has an `__index__`, other buffers, lists) is made plain first, in coercion.pxi. Only
- * there can foreign code run, so only around those calls must references be held.
+ * Other accepted values (objects with `__index__`, other buffers, lists) are first converted in coercion.pxi. Foreign
+ * code can run only there, so references must be held only around those calls.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -40,7 +40,7 @@ static PyObject *tw_new_uuid(const tw_reader *r, const uint8_t *p)
     return uuid;
 }
 
-/* A float of four bytes, exactly as `struct` reads it: a cast may change the bits of a NaN. */
+/* Read a float of four bytes exactly as `struct` does: a cast may change the bits of a NaN. */
 static PyObject *tw_new_float32(const uint8_t *p)
 {
     double number;
@@ -57,7 +57,7 @@ static PyObject *tw_new_float32(const uint8_t *p)
     return PyFloat_FromDouble(number);
 }
 
-/* A value of fixed width, all of whose bytes are there. */
+/* Read a value of fixed width; the caller has checked that its bytes are there. */
 static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t *p)
 {
     uint64_t bits;
@@ -80,7 +80,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
-/* What the bits of a varint that is signed mean. */
+/* Read a varint; `zigzag` says how its sign is encoded. */
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
@@ -99,7 +99,7 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    if (size > 1 && tw_is_ascii(p, size)) { /* texts of one letter are shared, which the decoder knows */
+    if (size > 1 && tw_is_ascii(p, size)) { /* strings of one character are shared, which PyUnicode_DecodeUTF8 does */
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
             memcpy(PyUnicode_1BYTE_DATA(text), p, size);
@@ -112,7 +112,7 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* A view of some of the bytes of another, by moving a copy: a third of what slicing costs. Tried once, in slots.pxi. */
+/* Return a view of part of another view by moving a copy, three times as fast as slicing. Verified in slots.pxi. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -136,7 +136,7 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return PySequence_GetSlice(r->views, from, from + size);
 }
 
-/* Text or bytes with their length, or null. */
+/* Read a string or bytes with their length, or null. */
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -156,7 +156,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Bytes that have one size. They are copied even where others are views: few of them are long. */
+/* Read bytes of fixed size. They are copied even if other bytes become views, since few are long. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
@@ -166,7 +166,7 @@ static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)f->longest);
 }
 
-/* ---------------------------------------------------------------- writing: 0, or -1 for what is refused */
+/* ---------------------------------------------------------------- writing: return 0, or -1 if the value is rejected */
 
 static int tw_long_int(PyObject *value, int64_t *x)
 {
@@ -178,7 +178,7 @@ static int tw_long_int(PyObject *value, int64_t *x)
     return *x == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* The number of whatever passes for an int; -1 where it has more than 64 bits, or is none. */
+/* Convert an int or an object with `__index__`; -1 for other values or more than 64 bits. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
     return TW_LIKELY(tw_exact_int(value, x)) ? 0 : tw_long_int(value, x);
@@ -203,7 +203,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* whatever it was, as `struct` does */
+        PyErr_Clear(); /* `struct` also replaces any error */
         return -1;
     }
     memcpy(&bits, &number, 8);
@@ -211,7 +211,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* The four bytes of a number: -1 where it is none, or is finite and no float32 is. */
+/* Write a number as four bytes. Return -1 for a value that isn't a number, or a finite one that float32 can't hold. */
 static int tw_put_float32(uint8_t *p, PyObject *value)
 {
     double number = PyFloat_AsDouble(value);
@@ -260,7 +260,7 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* A value of fixed width, for which there is room at `p`. Foreign code may run: `value` must be held by the caller. */
+/* Write a value of fixed width at `p`, where there is room. Foreign code may run, so the caller must hold `value`. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -283,7 +283,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* The bits of a varint with this value, which is in its range. */
+/* Return the bits of a varint; the number is in range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -291,7 +291,7 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* The bits of whatever passes for the value of a varint. */
+/* Convert a value to the bits of a varint. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))
@@ -316,7 +316,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Bytes behind their length, or of the one size that they have. */
+/* Write bytes with their length, or of fixed size. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -331,7 +331,7 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
     return tw_put(w, data, size);
 }
 
-/* The bytes of a text in UTF-8; -1 with an exception for a lone surrogate. */
+/* Return the UTF-8 size of a string; -1 with an exception for a lone surrogate. */
 static inline int64_t tw_utf8_size(PyObject *text)
 {
     PyObject *data;
@@ -342,7 +342,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
+    data = PyUnicode_AsUTF8String(text); /* AsUTF8AndSize would keep a copy in the string */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -372,9 +372,8 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* The bytes of what is no bytes object, to be released: views that a decoder has given, and bytearrays, are one dimension of
- * bytes. Other buffers are made that first.
- */
+/* Return the buffer of a value that isn't a bytes object, to be released. Bytearrays and views from a decoder are used
+ * directly, as one dimension of bytes; other buffers are converted first. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;
@@ -388,7 +387,7 @@ static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
     }
     coerced = tw_coerced_binary(value);
     failed = coerced == NULL ? -1 : PyObject_GetBuffer(coerced, buffer, PyBUF_SIMPLE);
-    Py_XDECREF(coerced); /* the buffer holds it */
+    Py_XDECREF(coerced); /* the buffer holds a reference */
     return failed;
 }
 

@@ -1,11 +1,11 @@
-/* A walk over the bytes of a message that makes no objects: it finds the place of a fault, and the spans of a trace.
+/* Walk over the bytes of a message without creating objects, to find the position of an error or the spans of a trace.
  *
- * decode.h refuses without saying where, so that accepting pays nothing for it. This walk then goes the same way by the
- * same plan, at a fraction of what making objects costs, and stops where the interpreter would stop. It keeps the
- * position and what is left of the limits; the path is built while the recursion unwinds. The interpreter reads on from
- * there, fails at once, and says it in its own words (tagwire.interpreter.fault_places).
+ * decode.h does not track positions, so that valid messages pay nothing for that. This walk follows the same plan, at a
+ * fraction of the cost of creating objects, and stops where the interpreter would stop. It keeps the position and the
+ * limits left; the path is built while the recursion unwinds. The interpreter then reads on from that position, fails
+ * at once, and raises its own error (tagwire.interpreter.fault_places).
  *
- * A function returns 0, or -1 for a fault, or for an exception that is set.
+ * Functions return 0, or -1 for an error or with an exception.
  */
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H
@@ -13,35 +13,35 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* What the interpreter has to read on with: the names of tagwire.interpreter.fault_places. */
+/* What the interpreter continues with: the names of tagwire.interpreter.fault_places. */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* the value of the path, from its first byte */
+    TW_AT_VALUE,       /* the value at the path, from its first byte */
     TW_AT_SECTION,     /* the count of a tag section */
-    TW_AT_ENTRY,       /* the entry of a tag section or an optional buffer; `last` is the tag before it */
-    TW_AT_ELEMENT,     /* one more element of an array that has no count */
-    TW_AT_TAG_END,     /* bytes behind the value of tag `last`, which states `size` bytes */
-    TW_AT_STRUCT_END,  /* bytes behind the last field of a struct whose length stands before it */
-    TW_AT_MESSAGE_END, /* bytes behind the message */
+    TW_AT_ENTRY,       /* an entry of a tag section or optional buffer; `last` is the previous tag */
+    TW_AT_ELEMENT,     /* the next element of an array without a count */
+    TW_AT_TAG_END,     /* bytes after the value of tag `last`, whose size is `size` */
+    TW_AT_STRUCT_END,  /* bytes after the last field of a struct with a length */
+    TW_AT_MESSAGE_END, /* bytes after the message */
 };
 
 typedef struct {
-    tw_reader r;           /* after a fault: the place, the end of the extent, and what the limits still allow */
-    int64_t depth;         /* how many more structs inside each other the limits allow */
+    tw_reader r;           /* after an error: its position, the end of the extent, and the limits left */
+    int64_t depth;         /* how much deeper the limits allow structs to be nested */
     tw_spans spans;
-    int has_known_tags;    /* then a default may have been written out */
+    int has_known_tags;    /* then a default may have been written explicitly */
     int site;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: the steps to the fault, the spans that it is in */
+    PyObject *path, *open; /* lists, innermost first: the path to the error, and the spans around it */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 static int tw_walk_tagged_section(const tw_struct *s, tw_walk *w);
 static int tw_walk_optional_buffer(const tw_struct *s, tw_walk *w);
 
-/* ---------------------------------------------------------------- refusing */
+/* ---------------------------------------------------------------- rejecting */
 
-/* Refuses what begins at `from`, and forgets the spans from `span` on. */
+/* Reject the bytes at `from`, and forget the spans from `span` on. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
 {
     w->site = site;
@@ -64,7 +64,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* The recursion unwinds out of a field, an element, a span. */
+/* The recursion unwinds out of a field, element or span. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -74,7 +74,7 @@ static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- structs */
 
-/* The length before a struct: from then on it is the extent. */
+/* Read the length of a struct, which becomes the extent. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
@@ -86,7 +86,7 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Over what most fields are, where no spans are wanted: how many fields, or 0 to go step by step. */
+/* Skip common fields quickly if no spans are requested. Return how many, or 0 to walk over a single field. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -174,7 +174,7 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Structs that can't be null, where no spans are wanted: without a look at each of what is the same for all. */
+/* Walk over non-nullable structs if no spans are requested; checks that are the same for all are done once. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;
@@ -188,7 +188,7 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    if (unseen) { /* in a trace they have no rows: see spans.h */
+    if (unseen) { /* these elements have no rows in a trace: see spans.h */
         w->r.p += count * unseen;
         return 0;
     }
@@ -225,7 +225,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- any value */
 
-/* Text or bytes with their length, or null. */
+/* Walk over a string or bytes with their length, or null. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -244,7 +244,7 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
     return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
 }
 
-/* A value that has no parts. */
+/* Walk over a value without parts. */
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];
@@ -284,7 +284,7 @@ static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
     return tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* The message at r.p, which with `whole` ends where the bytes do. */
+/* Walk over the message at r.p; with `whole` it must end where the bytes end. */
 static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
 {
     int64_t span = tw_open_span(&w->spans, TW_SPAN_MESSAGE, 0, w->r.p);
@@ -301,6 +301,6 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
     return whole && w->r.p != w->r.end ? tw_refuse(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
 }
 
-#include "engine/walk_tags.h" /* which has the sections, and needs what is above */
+#include "engine/walk_tags.h" /* defines the tag section functions, which use the functions above */
 
 #endif

@@ -1,20 +1,20 @@
-/* Numbers, varints and lengths: bytes to C values and back. No Python objects here.
+/* Numbers, varints and lengths: bytes to C values and back, without Python objects.
  *
  * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), record
- * batches (zig-zag varints). A varint that is longer than it need be is refused, as everywhere in strict readers.
+ * batches (zig-zag varints). A varint that is longer than necessary is rejected, as in all strict readers.
  */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
 
 #include "engine/plan.h"
 
-/* Compilers make one load or store and a byte swap of each of these. */
+/* Compilers turn each of these into one load or store and a byte swap. */
 static inline uint16_t tw_get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Whether a number has a float32: halfway to the one above the highest, it would be rounded to infinity. NaN has one, too. */
+/* Whether a float32 can hold a number: NaN, or not so large that it would be rounded to infinity. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -40,7 +40,7 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p + 4, (uint32_t)x);
 }
 
-/* Whether a number of 64 bits is in the range of a kind of integer; 0 for other kinds. */
+/* Whether a 64-bit number is in the range of an integer kind; 0 for other kinds. */
 static inline int tw_fits(int kind, int64_t x)
 {
     switch (kind) {
@@ -63,7 +63,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* The number of a kind of integer; the bits of an unsigned one of 64 bits. */
+/* Read a number of an integer kind; for 64-bit unsigned ones, the same bits. */
 static inline int64_t tw_get_int(int kind, const uint8_t *p)
 {
     switch (kind) {
@@ -84,7 +84,7 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
     }
 }
 
-/* Writes a number of a kind of integer: 0, or -1 if it is out of range. */
+/* Write a number of an integer kind. Return 0, or -1 if it is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
     switch (kind) { /* one switch: this is in the innermost loop of columns */
@@ -115,10 +115,10 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 /* ---------------------------------------------------------------- varints */
 
 #define TW_UVARINT_MAX 0x7FFFFFFF /* the highest length, count or tag */
-#define TW_NULL (-1)              /* what a length says */
+#define TW_NULL (-1)              /* the length of null */
 #define TW_FAULT (-2)
 
-/* A varint of at most `size` bytes; -1 where it is none, TW_PADDED where it is longer than it need be. */
+/* Read a varint of at most `size` bytes. Return -1 if it is invalid, TW_PADDED if it is longer than necessary. */
 #define TW_PADDED (-2)
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
@@ -148,7 +148,7 @@ static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
     return tw_read_long_varint(r, size, value);
 }
 
-/* A length, count or tag: from 0 to 2^31 - 1, else TW_FAULT. */
+/* Read a length, count or tag from 0 to 2^31 - 1; TW_FAULT for anything else. */
 static inline int64_t tw_read_uvarint(tw_reader *r)
 {
     uint64_t value;
@@ -160,7 +160,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* The number that a varint field has for these bits. */
+/* Convert the bits of a varint field to its number. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -188,14 +188,14 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* 0 or more, TW_NULL or TW_FAULT. */
+/* Return 0 or more, TW_NULL or TW_FAULT. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
     uint64_t x;
     switch (code) {
     case TW_NO_LENGTH:
-        return r->end - r->p; /* all that is left */
+        return r->end - r->p; /* everything left */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
         return n < 0 ? TW_FAULT : n - 1;
@@ -222,7 +222,7 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Reads the marker of a value that may be null: 1, 0 for null, -1 for a fault. */
+/* Read the marker of a nullable value. Return 1, 0 for null, -1 for an error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -238,9 +238,9 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-#define TW_LENGTH_WIDTH 5 /* the most bytes that a length takes */
+#define TW_LENGTH_WIDTH 5 /* the most bytes of a length */
 
-/* Where `p` is after a length, for which there is room; NULL where the length has none. */
+/* Write a length, for which there is room. Return the end, or NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -261,11 +261,11 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* an array to the end of what holds it */
+        return p; /* an array that ends with its extent */
     }
 }
 
-/* ---------------------------------------------------------------- bytes that grow */
+/* ---------------------------------------------------------------- growing buffers */
 
 static inline int64_t tw_written(const tw_writer *w) { return w->counted + (w->p - w->start); }
 
@@ -286,7 +286,7 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
     }
     size = 2 * size > used + room ? 2 * size : used + room;
     if (size < w->expected)
-        size = w->expected; /* in one go: growing step by step would touch new memory several times */
+        size = w->expected; /* at once: repeated growing would touch new memory several times */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
@@ -338,7 +338,7 @@ static inline void tw_discard(tw_writer *w)
     w->block = NULL;
 }
 
-/* What has been written, as a new bytes object; `w` is done with. */
+/* Return the bytes written as a new object; `w` can't be used afterwards. */
 static inline PyObject *tw_finish(tw_writer *w)
 {
     Py_ssize_t used = w->p - w->start;
@@ -346,7 +346,7 @@ static inline PyObject *tw_finish(tw_writer *w)
 #ifndef Py_LIMITED_API
     if (w->bytes != NULL) {
         bytes = w->bytes;
-        _PyBytes_Resize(&bytes, used); /* leaves NULL and an exception where it can't */
+        _PyBytes_Resize(&bytes, used); /* on failure: NULL and an exception */
         return bytes;
     }
     return PyBytes_FromStringAndSize((char *)w->start, used);
@@ -357,7 +357,7 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* A length whose bytes come behind it: a gap that mostly fits is left, and the bytes are moved where it does not. */
+/* Leave a gap for the length of the following bytes. The gap usually fits; if it doesn't, tw_close moves the bytes. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -368,7 +368,7 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fills the gap at `place`, behind which everything up to here is counted, less `uncounted`. */
+/* Fill the gap at `place` with the number of bytes after it, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

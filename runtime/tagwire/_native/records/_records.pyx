@@ -1,10 +1,10 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Records of the shape of magic 2 from bytes to bytes: as lines of JSON, moved to other batches, and from columns.
+"""Convert records of the form of magic 2 without objects: to lines of text, into other batches, and from columns.
 
-`tagwire log dump --json` prints the lines; `tagwire log convert` and `tagwire log compact` move records; writes of Spark
-have columns. The loops are C
-and run without the interpreter's lock. They know no places: what they refuse, `tagwire.log` reads record by record.
+`tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
+writes columns. The loops are C and run without the GIL. They don't track positions: if they reject records,
+`tagwire.log` reads these one by one.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -35,15 +35,15 @@ __all__ = ["RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # letters of a line beside what it begins with and its bytes, mostly
+    LINE = 160  # usual size of a line without its prefix and its bytes
 
 
 @final
 cdef class Source:
-    """The records of a batch in a buffer, which is held.
+    """The records of a batch in a buffer, which stays held.
 
-    `count` records stand from `pos` to `end`. `bases` are the batch's offset and timestamp, and whether all its records
-    have that timestamp. Raises ValueError for places that are not in the buffer.
+    The `count` records are at `pos` to `end`. `bases` are the batch's offset and timestamp, and whether all its records
+    have that timestamp. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -72,10 +72,10 @@ cdef bytes bytes_of(const tw_output *out):
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
           bytes head not None, Py_ssize_t most, bint is_text):
-    """The lines of the next records: their bytes, where the record behind them begins, and how many are left.
+    """Return lines for the next records as bytes, the position after their last record, and how many records are left.
 
-    Each line of JSON begins with `head`; lines of text, with tabs, end with it and the record's own words. It stops when `most` bytes are written, and before a record that is not exactly right.
-    The other arguments are as for `facts`.
+    Lines of JSON begin with `head`; lines of tab-separated text end with `head` and the record's own attributes. Stops
+    after `most` bytes, and before an invalid record. The other arguments are as for `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef tw_output out
@@ -89,7 +89,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # in one go: what grows is copied
+            tw_reserve_output(&out, <size_t>expected)  # at once, because growing copies
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -99,11 +99,11 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """A byte for each of the `count` records from `pos` to `end` of `data`, or None where one is not exactly right.
+    """Return a byte for each of the `count` records from `pos` to `end` of `data`, or None if one is invalid.
 
-    Bit 1: its offset is one of `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is. `bases`
-    are the batch's offset and timestamp, and whether all its records have that. Raises ValueError for places that are
-    not in `data`.
+    Bit 1: its offset is one of `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is null.
+    `bases` are the batch's offset and timestamp, and whether all its records have that timestamp. Raises ValueError for
+    positions outside `data`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -119,7 +119,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """What the records of a batch have together, or None where one is not exactly right; see `tagwire.records.totals`.
+    """Return the totals of a batch's records, or None if one is invalid; see `tagwire.records.totals`.
 
     The arguments are as for `lines`.
     """
@@ -137,12 +137,12 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns, whose buffers are held.
+    """Rows of Arrow columns, whose buffers stay held.
 
-    A column is None where all is null, or its buffers and the place of its first row: `(valid, ends, data, first)` for bytes,
-    `(valid, numbers, first)` for timestamps in microseconds and for offsets, which must not be null. Headers are
-    `(valid, ends, first, count, keys, values)`: lists of so many pairs, whose keys must not be null. Without offsets, rows
-    are numbered from `next_offset` on. Raises ValueError for buffers that are too small.
+    A column is None if all values are null, or its buffers and the index of its first row: `(valid, ends, data, first)`
+    for bytes; `(valid, numbers, first)` for timestamps in microseconds, and for offsets, which must not be null.
+    Headers are `(valid, ends, first, count, keys, values)`: lists of `count` pairs in total, whose keys must not be
+    null. Without offsets, rows are numbered from `next_offset` on. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows
@@ -161,12 +161,12 @@ cdef class Rows:
 
     @property
     def next_offset(self):
-        """The lowest offset that the next row may have."""
+        """The lowest offset allowed for the next row."""
         return self.rows.next_offset
 
     @property
     def content(self):
-        """The sum, over the records that were appended, of the CRC-32C of key, value and headers as they are written."""
+        """The sum of the CRC-32C of each appended record's key, value and headers, as written."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -216,7 +216,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Where a buffer begins, which has at least so many bytes."""
+        """Return the start of a buffer with at least `least` bytes, and keep the buffer."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -226,7 +226,7 @@ cdef class Rows:
 
 @final
 cdef class Held:
-    """A buffer as long as somebody reads it."""
+    """A buffer that is held as long as this object exists."""
 
     cdef Py_buffer buffer
 
@@ -239,7 +239,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The records of a batch to be, as bytes; counted from its offset, and from its timestamp or that of the first."""
+    """The records of a future batch as bytes, relative to its offset and to its timestamp or the first record's."""
 
     cdef tw_run run
 
@@ -256,11 +256,11 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` found right, as long as there is room, which the first always has.
+        """Move records that `facts` found valid while there is room. There is always room for the first record.
 
-        Where it stopped, how many records are left, and the offset of the next; None for that if it can't be counted
-        from these bases. `kept` has a 0 for each that is left out; None for none. Raises ValueError for places that are
-        not in `data`.
+        Returns the position after the moved records, how many records are left, and the next offset, or None if it
+        can't be expressed relative to these bases. `kept` has a 0 for each record to leave out; None keeps all. Raises
+        ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -279,10 +279,10 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, as long as there is room, which the first always has.
+        """Append rows as records while there is room. There is always room for the first record.
 
-        The row that it stopped at, and whether that can be appended to another run: not if its offset is below that of the
-        row before, or its size too large. Raises ValueError for rows that are not there.
+        Returns the next row, and whether it can be appended to another run: not if its offset is below that of the row
+        before, or if it is too large. Raises ValueError for rows that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
@@ -305,20 +305,20 @@ cdef class RecordRun:
 
     @property
     def size(self):
-        """How many bytes that is."""
+        """The size of `data` in bytes."""
         return <Py_ssize_t>self.run.out.size
 
     @property
     def base_timestamp(self):
-        """What timestamps are counted from; -1 as long as nobody knows."""
+        """The base of the timestamps; -1 until it is known."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property
     def last_offset(self):
-        """Of the last record."""
+        """The offset of the last record."""
         return self.run.last_offset
 
     @property
     def max_timestamp(self):
-        """The highest of the records, -1 where there are none."""
+        """The highest timestamp of the records; -1 if there are none."""
         return self.run.max_timestamp

@@ -1,15 +1,15 @@
-/* The records of a batch, unpacked, as the loops of this module take them. */
+/* The decompressed records of a batch, as input of this module's loops. */
 #ifndef TAGWIRE_BATCH_H
 #define TAGWIRE_BATCH_H
 
 #include <stdint.h>
 
 typedef struct {
-    const uint8_t *p, *end; /* of the records that are left */
+    const uint8_t *p, *end; /* the records left */
     int64_t left;
     int64_t base_offset, base_timestamp;
-    int is_appended;    /* all timestamps are base_timestamp, whatever the deltas say */
-    int has_attributes; /* each record has a byte of them */
+    int is_appended;    /* all timestamps are base_timestamp; the deltas are ignored */
+    int has_attributes; /* each record has an attributes byte */
 } tw_batch;
 
 #endif

@@ -4,9 +4,9 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-#define TW_LINE_LETTERS 192 /* more than a line has beside its head, the key, the value and the headers */
+#define TW_LINE_LETTERS 192 /* more than a line takes without its prefix, key, value and headers */
 
-/* The most letters of headers: of the shortest, in two bytes, they are `, ["", null]`. */
+/* Return the most characters of headers: the shortest header, in two bytes, becomes `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -17,7 +17,7 @@ static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t si
     return size < 0 ? TW_LETTERS(out, "null") : tw_put_json_bytes(out, data, size);
 }
 
-/* NULL for headers that are not exactly right. */
+/* Write headers. Return the end, or NULL if they are invalid. */
 static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;
@@ -38,7 +38,7 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
-/* The line of the next record: 1, or 0 with nothing written. */
+/* Write the line of the next record. Return 1, or 0 with nothing written. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
@@ -69,8 +69,8 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     return 1;
 }
 
-/* A key or a value as text: ASCII as it is, with control characters as hex. NULL for what Python must look at: other
- * characters, and text that looks like hex or null. */
+/* Write a key or value as text: ASCII unchanged, or as hex if it has control characters. Return NULL if Python must
+ * write it: other characters, and text that looks like hex or null. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -97,7 +97,7 @@ static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
     return out;
 }
 
-/* Key and value of each header; NULL for headers that are not exactly right, or that Python must look at. */
+/* Write the key and value of each header. Return NULL if they are invalid, or if Python must write them. */
 static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;
@@ -114,7 +114,7 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* As tw_write_line: offset, timestamp, key, value, headers and attributes, with tabs between them. */
+/* Like tw_write_line, with tabs between offset, timestamp, key, value, headers and attributes. */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;

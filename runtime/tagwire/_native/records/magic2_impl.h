@@ -1,10 +1,10 @@
-/* The walk over records of the shape of magic 2: a length, perhaps an attributes byte, two deltas, key, value and headers.
+/* Walk over records of the form of magic 2: length, optional attributes byte, two deltas, key, value and headers.
  *
- * Everything native that reads such records without making objects goes through this: lines of JSON, records moved to
- * other batches, and columns. It only says yes or no. A record that is not exactly right is left to Python, which
- * reports what is wrong, or accepts what is only unusual.
+ * All native code that reads such records without objects uses this: for lines of JSON, moved records, and columns. It
+ * only reports success or failure. Other records are left to Python, which reports the error, or accepts a record that
+ * is merely unusual.
  *
- * Source: Kafka's documentation of the record format; all numbers but the attributes are zig-zag varints.
+ * Source: Kafka's documentation of the record format; all numbers except the attributes are zig-zag varints.
  */
 #ifndef TAGWIRE_MAGIC2_IMPL_H
 #define TAGWIRE_MAGIC2_IMPL_H
@@ -12,29 +12,29 @@
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
-/* The headers of a record that are left: by value, so that a record's other parts can stay in registers. */
+/* The remaining headers of a record. Passed by value, so the record's other parts can stay in registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
 } tw_magic2_headers;
 
-/* One record; pointers are into the bytes that it was read from. */
+/* A record; the pointers are into the bytes it was read from. */
 typedef struct {
-    int64_t timestamp, offset; /* as deltas */
-    const uint8_t *body;       /* behind the deltas: the key with its length, and all that follows */
+    int64_t timestamp, offset; /* deltas */
+    const uint8_t *body;       /* after the deltas: the key with its length, and everything after it */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
-    uint8_t attributes;        /* 0 in records without them */
+    uint8_t attributes;        /* 0 in records without attributes */
 } tw_magic2_record;
 
 typedef struct {
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* of the value: TW_NULL for null */
+    int64_t key_size, value_size; /* value_size: TW_NULL for null */
 } tw_magic2_header;
 
-/* These return where they stopped, or NULL. */
+/* The following functions return the end of what they read, or NULL. */
 
 static inline const uint8_t *tw_magic2_int(const uint8_t *p, const uint8_t *end, int64_t *x)
 {
@@ -55,7 +55,7 @@ static inline const uint8_t *tw_magic2_bytes(const uint8_t *p, const uint8_t *en
     return *size < 0 ? p : p + *size;
 }
 
-/* The next of the headers that are left: 1, or 0 for one that is not right. */
+/* Read the next header. Return 1, or 0 if it is invalid. */
 static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_header *header)
 {
     const uint8_t *p = tw_magic2_bytes(headers->p, headers->end, &header->key, &header->key_size);
@@ -69,8 +69,8 @@ static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_he
     return 1;
 }
 
-/* The record at p: 1, or 0 for one that is not right. Its headers are read one by one: the last
- * must end where they do. */
+/* Read the record at p. Return 1, or 0 if it is invalid. The headers are read separately, one by one; the caller checks
+ * that they end where the record ends. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;

@@ -1,11 +1,11 @@
-/* Bytes that are written one behind the other, in memory that grows. */
+/* A growing buffer for output. */
 #ifndef TAGWIRE_OUTPUT_H
 #define TAGWIRE_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is written. `failed` once memory has run out. */
+/* `failed` is set when memory has run out. */
 typedef struct {
     uint8_t *data;
     size_t size, room;
@@ -14,7 +14,7 @@ typedef struct {
 
 int tw_grow_output(tw_output *out, size_t more);
 
-/* Room for `more` bytes: 1, or 0 where there is no memory for them. */
+/* Make room for `more` bytes. Return 1, or 0 if there is no memory. */
 static inline int tw_reserve_output(tw_output *out, size_t more)
 {
     return more <= out->room - out->size || tw_grow_output(out, more);

@@ -2,7 +2,7 @@
 
 #include "records/magic2_impl.h"
 
-/* Where the first of `count` ascending numbers stands that is not below `least`. */
+/* Return the index of the first of `count` ascending numbers that is at least `least`. */
 static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
 {
     int64_t low = 0;
@@ -79,7 +79,7 @@ int tw_totals_of(const tw_batch *batch, tw_totals *t)
     return p == batch->end;
 }
 
-/* a - b where that is a number of 64 bits. */
+/* Compute a - b. Return 0 if it does not fit 64 bits. */
 static int tw_difference(int64_t a, int64_t b, int64_t *difference)
 {
     return b != INT64_MIN && tw_add(a, -b, difference);
@@ -114,7 +114,7 @@ int tw_begin_record(
     return 1;
 }
 
-/* Appends a record if it ends within `most` bytes, or is the first: 1; 0 if not, -1 where it can't be written. */
+/* Append a record if it ends within `most` bytes or is the first. Return 1; 0 if not; -1 if it can't be written. */
 static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
 {
     int64_t size = record->end - record->body;
