@@ -1,12 +1,12 @@
-"""Read and rewrite logs without a broker: segments, partitions and folders of them, from Kafka 0.8 to 4.4.
+"""Read and rewrite logs without a broker: segments, partitions and log folders of Kafka 0.8 to 4.4.
 
-    read                            batches of a segment file or a partition's folder
-    columns                         the same as Arrow columns
+    read                            batches of a segment file or a partition folder
+    columns                         the records or batches as Arrow columns
     Segment, Partition, LogDirectory
-    OffsetIndex, TimeIndex, ...     the files beside a segment
-    LogError, LogPathError          a fault and its place
+    OffsetIndex, TimeIndex, ...     the files next to a segment
+    LogError, LogPathError          an error and its position
 
-docs/logs.md explains them. Packed batches and CRC-32C need the extra `records`.
+See docs/logs.md. Compressed batches and CRC-32C need the extra `records`.
 """
 
 from tagwire.log.checkpoints import EpochStart, TopicPartition

@@ -1,4 +1,4 @@
-"""The rules about batches, checked in order through all segments of a partition."""
+"""Check the rules for batches, in order, through all segments of a partition."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tagwire.records.totals import totals
 from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
-"""The rule of a batch that is not above the one before."""
+"""The rule that a batch has higher offsets than the previous batch."""
 _RELATIVE_OFFSETS = 1 << 31
 
 
@@ -25,22 +25,22 @@ class Seen(NamedTuple):
     position: int
     batch: RecordBatch
     records: int
-    """The number of records that could be read."""
+    """The number of readable records."""
     marker: int | None
-    """The type of the first record of a control batch, 0 for an abort, 1 for a commit; None for other batches."""
+    """The type of a control batch's first record (0 aborts, 1 commits); None for data batches."""
     is_whole: bool = True
-    """Whether all records could be read."""
+    """Whether all records were readable."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
-    """Refuse a batch that is not above the last offset before it: one of both is wrong. Raises LogError."""
+    """Raise LogError if a batch doesn't begin above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"{before + 1} or more after the batches before it"
         refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
-    """The rules that each batch must follow, given the batches before it; one object for each partition."""
+    """The rules that each batch of a partition must follow, given the batches before it."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
@@ -50,7 +50,7 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and read its records; `problems` gets what is wrong. `base_offset` is the segment's."""
+        """Check a batch, read its records, and add errors to `problems`. `base_offset` is the segment's."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -63,7 +63,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        self.last_offset = last  # not the highest: one wrong offset must not make all that follow wrong
+        self.last_offset = last  # not the highest: one wrong offset must not make all later batches wrong
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
         epoch = batch.partition_leader_epoch
@@ -78,12 +78,12 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """The epoch in the checkpoint; None below its first start offset, where records may have been deleted."""
+        """Return the checkpoint's epoch; None below its first start offset, where records may have been deleted."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read the records; a fault in them is reported at the batch that holds their bytes."""
+        """Read the records; an error in them is reported at the position of the outermost batch."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -123,7 +123,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """The entries whose start offset is below that of all later entries: all of them, if the checkpoint is valid."""
+    """Return the entries whose start offset is below all later ones: all entries, if the checkpoint is valid."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -132,14 +132,14 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Whether these offsets fit into an index of a segment with this base offset."""
+    """Whether both offsets fit into an index of a segment with this base offset."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
     """Return whether a batch can't be in a segment with this base offset (TWL109), without decompressing it.
 
-    The error of such a batch is passed to `skip`. Raises LogError if `skip` is None.
+    If so, its error is passed to `skip`. Raises LogError if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.described_by.records is None else batch.base_offset
@@ -155,12 +155,12 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
-    """The rule about two segments in a row."""
+    """Check that a segment ends below the base offset of the next one."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """The rule about zeros after the data of a segment that is not the last."""
+    """Check that a segment before the last one has no zeros after its batches."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")

@@ -1,9 +1,8 @@
-"""What compaction needs to know from the heads of a segment's batches.
+"""Summarize the batch headers of a segment for compaction.
 
-Each segment is summarised alone, possibly in another process, and `go_on` joins the
-summaries of neighbours: which transactions began and ended, and the last sequence
-number of each producer. The result is the same whether segments are read in
-sequence or in parallel.
+Each segment is summarized alone, possibly in another process, and `go_on` joins the summaries of neighboring segments:
+which transactions began and ended, and the last sequence number of each producer. The result is the same whether
+segments are read in sequence or in parallel.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from tagwire.records.control import control_type
 
 
 class Producer:
-    """What a broker remembers of a producer."""
+    """The state of a producer, as a broker keeps it."""
 
     __slots__ = ("epoch", "is_steady", "last_data_offset", "last_timestamp")
 
@@ -27,13 +26,13 @@ class Producer:
     ) -> None:
         self.epoch = epoch
         self.last_data_offset = last_data_offset
-        """None after a marker that raised the epoch, and if there was none."""
+        """None if the producer has no data batch, or if a marker raised the epoch after the last one."""
         self.last_timestamp = last_timestamp
         self.is_steady = is_steady
-        """Whether the epoch is still the first that was seen."""
+        """Whether all batches so far have the same epoch."""
 
     def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
-        """Take the next batch."""
+        """Add the next batch."""
         if epoch != self.epoch:
             self.is_steady = self.epoch < 0
             self.epoch, self.last_data_offset = epoch, None
@@ -42,7 +41,7 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Join what the next segment knows about it."""
+        """Join the state of the same producer in the next segment."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset
@@ -50,17 +49,16 @@ class Producer:
         self.is_steady = self.is_steady and stays
 
     def to_json(self) -> list[Any]:
-        """As what JSON can hold."""
         return [getattr(self, name) for name in ("epoch", "last_data_offset", "last_timestamp", "is_steady")]
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Transactions of producers, from their JSON form."""
+    """Return the transactions of each producer from their JSON form."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
 class BatchSummary:
-    """The summary of a segment, fed with its batches, or joined from those of several segments."""
+    """The summary of a segment, or of several segments after `go_on`."""
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -74,14 +72,14 @@ class BatchSummary:
         self.begun: dict[int, int] = {}
         """Producers with batches after their last marker, and the offset of the first of these batches."""
         self.open: dict[int, int] = {}
-        """Open transactions: producer and first offset."""
+        """The first offset of each open transaction, by producer."""
         self.aborted: dict[int, list[tuple[int, int]]] = {}
         """The aborted transactions of each producer: first offset, and offset of the marker."""
         self.markers: dict[int, tuple[int, int]] = {}
         """The first marker of each producer: its type and offset."""
 
     def see(self, batch: RecordBatch) -> None:
-        """Take the next batch. Raises DecodeError for a marker that can't be read."""
+        """Add the next batch. Raises DecodeError for a marker that can't be read."""
         first = batch.last_offset if batch.described_by.records is None else batch.base_offset
         self.ascends = self.ascends and (self.end is None or first >= self.end)
         self.first = first if self.first is None else self.first
@@ -128,7 +126,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """The transactions that a producer aborted in the next segment; the first of them may have begun earlier."""
+        """Return the transactions that a producer aborted in the next segment; the first may have begun in this one."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -138,13 +136,11 @@ class BatchSummary:
         return [(self.open[producer_id], offset), *(span for span in spans if span[1] != offset)]
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
         producers = {str(each): producer.to_json() for each, producer in self.producers.items()}
         return vars(self) | {"producers": producers}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> "BatchSummary":
-        """The summary from its JSON form."""
         found = cls()
         vars(found).update(facts)
         found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
@@ -164,7 +160,7 @@ def summarize(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> BatchSummary:
-    """Summarise all batches of a segment; with `partial`, a last batch that is cut off is left out.
+    """Summarize all batches of a segment; with `partial`, leave out a last batch that is cut off.
 
     `skip` is as for `Segment.batches`. Raises LogError.
     """

@@ -1,9 +1,8 @@
-"""The small text files beside a log, in which brokers keep facts between restarts.
+"""Read the small text files next to a log, in which brokers keep state between restarts.
 
-A checkpoint has its version in the first line, the number of its entries in
-the second, and an entry a line; brokers leave it empty until they first write it.
-`meta.properties` and `partition.metadata` are Java properties files. Errors have the
-byte at which their line begins.
+A checkpoint has its version in the first line, the number of entries in the second, and then one entry per line; it is
+empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties files. Errors have
+the byte offset of the line.
 """
 
 import json
@@ -20,11 +19,11 @@ from tagwire.text_format import count
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
 _MOST_BYTES: Final = 1 << 24
-"""The most bytes of a text file: enough for the offsets of some 400,000 partitions."""
+"""The maximum size of a file in bytes: enough for the offsets of about 400,000 partitions."""
 _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BLANKS: Final = " \t\f"
 _PROPERTY_LINE: Final = re.compile(rf"[{_BLANKS}]*[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+)", re.DOTALL)
-"""A comment, or a line of a properties file with the lines that continue it."""
+"""A comment, or a line of a properties file with its continuation lines."""
 _CONTINUATION: Final = re.compile(rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*")
 _PROPERTY: Final = re.compile(rf"((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -48,18 +47,18 @@ class EpochStart(NamedTuple):
 
 
 def read_leader_epochs(path: Path) -> list[EpochStart]:
-    """The entries of a `leader-epoch-checkpoint`. Raises LogError."""
+    """Return the entries of a `leader-epoch-checkpoint`. Raises LogError."""
     return [start for _, start in placed_leader_epochs(path)]
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Each entry with the byte at which its line begins. Raises LogError."""
+    """Yield each entry after the byte offset of its line. Raises LogError."""
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
-    """The entries of a checkpoint of offsets: `log-start-offset-checkpoint`, `recovery-point-offset-checkpoint`,
+    """Return the entries of an offset checkpoint: `log-start-offset-checkpoint`, `recovery-point-offset-checkpoint`,
     `replication-offset-checkpoint` or `cleaner-offset-checkpoint`. Raises LogError.
     """
     return {
@@ -69,11 +68,11 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
 
 
 def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
-    """Write a checkpoint of offsets."""
+    """Write an offset checkpoint."""
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # whole or not at all
+    draft.replace(path)  # atomic
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -93,13 +92,13 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """Resolve the escapes of a properties file; two \\uXXXX may be halves of one character."""
+    """Resolve the escapes of a properties file; two \\uXXXX may be the halves of a surrogate pair."""
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What a file such as `quorum-state` holds. Raises LogError."""
+    """Return the JSON object in a file such as `quorum-state`. Raises LogError."""
     data = read_file(path, _RULE, _MOST_BYTES)
     try:
         found = json.loads(data)
@@ -111,14 +110,14 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_offsets(path: Path) -> None:
-    """Check that a checkpoint of offsets can be read. Raises LogError."""
+    """Check that an offset checkpoint can be read. Raises LogError."""
     for at, (_, partition, offset) in _entries(path, _OFFSET, 3):
         _number(path, at, partition)
         _number(path, at, offset)
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The lines after version and count, split into the expected number of words, with their byte positions."""
+    """Yield the byte offset and the `width` words of each line after the version and the count."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
     if not data:  # as Kafka's CheckpointFile reads it
@@ -140,7 +139,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    """The lines, each with the byte at which it begins."""
+    """Yield each line after its byte offset."""
     for match in _LINE.finditer(data):
         line = match[0]
         try:

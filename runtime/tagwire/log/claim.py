@@ -1,8 +1,7 @@
-"""A lock file beside an output, so that only one process writes it at a time.
+"""A lock file next to an output, so that only one process writes the output at a time.
 
-The file names the process that holds the lock, for the error of the second one. A
-killed process leaves the file but not the lock, so the next run takes it over. Some
-file systems have no locks, so writers must stay correct without one.
+The file names the process that holds the lock, for the error in a second process. A killed process leaves the file but
+not the lock, so the next run takes it over. Some file systems have no locks, so writers must stay correct without one.
 """
 
 import os
@@ -17,15 +16,15 @@ from tagwire.log.errors import LogPathError
 
 
 def host() -> str:
-    """The name of this machine, as a part of a file's name."""
+    """Return the name of this machine, in a form that fits into a file name."""
     return socket.gethostname().replace(os.sep, "-") or "unknown"
 
 
 @contextmanager
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
-    """Claim `target` for this process and create its parent folder; yields whether a lock is held.
+    """Claim `target` for this process, create its parent folder, and yield whether a lock is held.
 
-    If another process holds the lock, wait for it with `waits`, else raise LogPathError, which names that process.
+    If another process holds the lock, wait if `waits` is true; otherwise raise LogPathError, which names that process.
     Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
@@ -47,7 +46,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """The lock's file, opened, and whether it is locked."""
+    """Return a handle of the lock file, and whether it is locked."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -67,11 +66,11 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # whoever held it has removed it; there may be a new one
+        os.close(handle)  # the previous holder has removed this file, and there may be a new one
 
 
 def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
-    """Lock the file; False if the file system has no locks. Raises BlockingIOError if another process holds it."""
+    """Lock the file; return False without lock support. Raises BlockingIOError if another process has the lock."""
     try:
         flock.flock(handle, flock.LOCK_EX | (0 if waits else flock.LOCK_NB))
     except BlockingIOError:
@@ -82,7 +81,7 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Whether the path still names this file."""
+    """Whether the path still names the opened file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -92,5 +91,5 @@ def _is_still(path: Path, handle: int) -> bool:
 def _flock() -> Any:
     try:
         return import_module("fcntl")
-    except ImportError:  # not on Windows
+    except ImportError:  # on Windows
         return None

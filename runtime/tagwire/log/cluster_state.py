@@ -1,8 +1,8 @@
-"""The state that a metadata log adds up to: topics, brokers, configurations and the rest of a KRaft cluster.
+"""Compute the state of a KRaft cluster from a metadata log: topics, brokers, configurations and the rest.
 
-A record is a fact or changes one; each kind has a method. Records between a
-BeginTransactionRecord and an AbortTransactionRecord don't count, so the records of
-a transaction are held back until it ends. Source: KIP-631, KIP-866, KIP-868.
+A record states or changes a fact; `_KEYS`, `_REMOVALS` and `_CHANGES` list the kinds. Records between a
+BeginTransactionRecord and an AbortTransactionRecord don't count, so the records of a transaction are held back until it
+ends. Source: KIP-631, KIP-866, KIP-868.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""The value by which a change leaves a field as it is, if that is not null."""
+"""The value with which a change record leaves a field as it is, for fields where that is not null."""
 _FENCING: Final = {-1: False, 1: True}
-"""The field `fenced` of a change of a broker: -1 unfences it."""
+"""The field `fenced` of a broker change record: -1 unfences the broker."""
 
 
 class ClusterState:
-    """Feed it entries in the order of the log; a snapshot comes first."""
+    """The state after the entries added so far. Add them in log order, a snapshot first."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
@@ -62,12 +62,12 @@ class ClusterState:
     # ------------------------------------------------------------ topics
 
     def topic(self, record: Any) -> None:
-        """TopicRecord."""
+        """Apply a TopicRecord."""
         self._topics[record.topic_id] = record
         self._partitions.setdefault(record.topic_id, {})
 
     def remove_topic(self, record: Any) -> None:
-        """RemoveTopicRecord: removes the topic's partitions and configuration, too."""
+        """Apply a RemoveTopicRecord: remove the topic, its partitions and its configuration."""
         topic = self._topics.pop(record.topic_id, None)
         self._partitions.pop(record.topic_id, None)
         configs = self._facts.get("ConfigRecord", {})
@@ -75,11 +75,11 @@ class ClusterState:
             del configs[key]
 
     def partition(self, record: Any) -> None:
-        """PartitionRecord."""
+        """Apply a PartitionRecord."""
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """PartitionChangeRecord: null fields stay as they are; naming a leader begins a new epoch."""
+        """Apply a PartitionChangeRecord: null fields stay as they are; naming a leader begins a new epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:
@@ -92,7 +92,7 @@ class ClusterState:
         partitions[record.partition_id] = current.replace(**changes)
 
     def clear_elr(self, record: Any) -> None:
-        """ClearElrRecord: for one topic, or for all if it has no name."""
+        """Apply a ClearElrRecord to one topic, or to all topics if it has no name."""
         for topic_id, topic in self._topics.items():
             if record.topic_name in ("", topic.name):
                 partitions = self._partitions[topic_id].items()
@@ -102,7 +102,7 @@ class ClusterState:
     # ------------------------------------------------------------ brokers
 
     def change_broker(self, record: Any) -> None:
-        """BrokerRegistrationChangeRecord."""
+        """Apply a BrokerRegistrationChangeRecord."""
         changes: dict[str, Any] = {}
         if record.fenced in _FENCING:
             changes["fenced"] = _FENCING[record.fenced]
@@ -112,11 +112,11 @@ class ClusterState:
         self._replace_broker(record.broker_id, changes)
 
     def fence_broker(self, record: Any) -> None:
-        """FenceBrokerRecord."""
+        """Apply a FenceBrokerRecord."""
         self._replace_broker(record.id, {"fenced": True})
 
     def unfence_broker(self, record: Any) -> None:
-        """UnfenceBrokerRecord."""
+        """Apply an UnfenceBrokerRecord."""
         self._replace_broker(record.id, {"fenced": False})
 
     def _replace_broker(self, broker: int, changes: dict[str, Any]) -> None:
@@ -124,10 +124,10 @@ class ClusterState:
         if (broker,) in brokers:
             brokers[broker,] = brokers[broker,].replace(**changes)
 
-    # ------------------------------------------------------------ what there is
+    # ------------------------------------------------------------ result
 
     def tree(self) -> dict[str, Any]:
-        """`topics` by name, each with its id and its partitions; the other facts as lists, by what they are."""
+        """Return `topics` by name, each with its id and partitions, and lists of the other facts by kind."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {plural: [_shown(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
@@ -171,7 +171,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Records that remove such a fact."""
+"""Records that remove such a fact: the name of the fact's record, and the identifying fields."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -196,11 +196,11 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""What each kind of fact is called in the result."""
+"""The name of each kind of fact in the result."""
 
 
 def _removes(name: str, record: Any) -> bool:
-    """Whether a record says that its fact no longer exists."""
+    """Whether a record removes its fact."""
     if name == "ConfigRecord":
         return record.value is None
     if name == "FeatureLevelRecord":
@@ -213,12 +213,12 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """The entity of a quota is an array of structs whose order has no meaning."""
+    """Return a hashable value. A quota entity is an array of structs whose order has no meaning."""
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value
 
 
 def _shown(record: Any, without: str = "") -> StateMessage:
-    """In the highest version, because a change may have set a field that the record's own version lacks."""
+    """Return the record in the highest version, as changes may have set fields that its own version doesn't have."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -1,9 +1,8 @@
-"""`tagwire.log.columns`: the records, or the heads of batches, of a log as Arrow columns.
+"""`tagwire.log.columns`: the records, or the batch headers, of a log as Arrow columns.
 
-The native engine reads batches directly into columns. What it rejects, and what only
-Python can decide (zeros at the end, bytes of two possible formats), is read by
-`tagwire.log.read`, which raises the error with its place. Without that engine, all
-batches are read that way, and pyarrow makes the arrays.
+The native engine reads batches directly into columns. Batches that it rejects, and cases that only Python can decide
+(zeros at the end, bytes of two possible formats), are read by `tagwire.log.read`, which raises errors with their
+position. Without the native engine, all batches are read that way, and pyarrow makes the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""Bounds of one array: rows, and bytes of the log that they come from."""
+"""Bounds of one array: rows, and the log bytes they come from."""
 _ERRORS: Final = ("raise", "skip")
 
 
@@ -55,26 +54,21 @@ def columns(
     version: int | None = None,
     fields: Iterable[str] | None = None,
 ) -> "LogColumns":
-    """A segment file or a partition's folder as Arrow columns: a row for each record, or for each batch.
+    """Return a segment file or a partition folder as Arrow columns: a row for each record, or for each batch.
 
-    `columns` names those that are wanted; the others are not made. With
-    `level="batch"` there is a row for the head of each batch (of formats of
-    messages: of each outermost message); nothing is unpacked, and no checksum is
-    held against its bytes. Rows begin at `start_offset`; `format`, `only`, `strict`,
-    `partial` and `from_log_start` are as in `tagwire.log.read`.
+    `columns` names the columns to make; None makes all of them. With `level="batch"` there is a row for each batch
+    header (in message set formats: each outermost message); nothing is decompressed, and no checksum is verified. Rows
+    begin at `start_offset`; `format`, `only`, `strict`, `partial` and `from_log_start` are as in `tagwire.log.read`.
 
-    For an invalid batch, "raise" raises its LogError after the rows before it;
-    "skip" continues after it, as `salvage` would, and adds what was left out to
-    `skipped`.
+    For an invalid batch, "raise" raises its LogError after the rows before it; "skip" continues after the batch, as
+    `salvage` does, and adds the skipped range to `skipped`.
 
-    `message`, a class, adds a last column `message`: the values decoded, in the
-    version that is given, or those of its `fields`. A record of a coordinator
-    or of a metadata log needs no version: each row has its own, and is null
-    where it is of another type. What can't be decoded raises its DecodeError or
-    UnsupportedVersionError, with the row of its array; with "skip" it is null.
+    `message`, a class, adds a last column `message`: the decoded values in the given version, or only their `fields`. A
+    record of a coordinator or metadata log needs no version, because it states its own; records of another type give
+    null. A value that can't be decoded raises its DecodeError or UnsupportedVersionError, with the row in its array;
+    with "skip" it is null.
 
-    Raises LogPathError, FormatError, ColumnError, and what `tagwire.arrow.schema`
-    raises, at once.
+    Raises LogPathError, FormatError, ColumnError, and the errors of `tagwire.arrow.schema`, at once.
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
@@ -89,10 +83,10 @@ def columns(
 def arrays_between(
     scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
 ) -> Iterator[Any]:
-    """The records of the batches of a file that begin from `start` to before `end`, as arrays of these columns.
+    """Yield the records of the batches in a file that begin from `start` to before `end`, as arrays of these columns.
 
-    `start` is where a batch begins. Records below `first_offset` are left out; with `cut_off`, a batch that is cut off
-    at the end as well. Raises LogError when the rows before it have been handed out.
+    `start` is the position of a batch. Leaves out records below `first_offset` and, with `cut_off`, a batch that is cut
+    off at the end. Raises LogError after yielding the rows before the invalid batch.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -109,7 +103,7 @@ def arrays_between(
 
 
 class ReadOptions(NamedTuple):
-    """How a log is read, apart from the columns."""
+    """The options for reading a log, apart from the columns."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
@@ -119,17 +113,16 @@ class ReadOptions(NamedTuple):
     partial: bool = False
     from_log_start: bool = False
     verified: bool = False
-    """Whether the heads are those of batches that have their checksums."""
+    """Whether the caller has verified the batches' checksums before it reads headers only."""
     ordered: bool = False
-    """Whether a batch is refused whose base offset is not above the batch before."""
+    """Whether to reject a batch whose base offset is not above the previous batch."""
 
 
 class LogColumns:
     """A log as Arrow arrays of one type, through `__arrow_c_stream__` or as an iterator.
 
-    Each pass reads the log again, in the memory of one array. Iterating raises
-    LogError for a fault; a consumer of the stream raises an error of its own
-    with the same text.
+    Each pass reads the log again, in the memory of one array. Iterating raises LogError for invalid bytes; a consumer
+    of the stream raises its own error with the same message.
     """
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
@@ -139,12 +132,12 @@ class LogColumns:
         self.wanted = wanted
         self.payload = payload
         self.root = self.gathered = records
-        """The struct of all columns, and the struct of those that are read from batches."""
+        """The struct of all columns, and the struct of the columns that are read from batches."""
         if payload is not None:
             self.root = Column("", "+s", children=(*records.children, payload.column))
             self.gathered = payload.with_sources(records, wanted.formats)
         self.skipped: list[Damage] = []
-        """What the last pass left out with errors="skip": byte ranges with reasons."""
+        """The byte ranges that the last pass skipped with errors="skip", and why."""
         self._partition = self._listed()
         self._start = wanted.start_offset
         if self._partition is not None and wanted.from_log_start and self._partition.log_start_offset is not None:
@@ -177,7 +170,7 @@ class LogColumns:
         return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """The arrays of all segments; if one is gone because a broker has removed it, the folder is listed again."""
+        """Yield the arrays of all segments; if a broker has removed a segment, list the folder again."""
         partition, start = self._partition, self._start
         while True:
             try:
@@ -196,7 +189,7 @@ class LogColumns:
     # ------------------------------------------------------------ files
 
     def _listed(self) -> Partition | None:
-        """The partition, or None if the path is a segment. Raises LogPathError."""
+        """Return the partition, or None if the path is a segment. Raises LogPathError."""
         if not self.path.is_dir():
             Segment(self.path)
             return None
@@ -205,7 +198,7 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Each segment, the offset to begin at, and whether it is the last. Raises LogPathError."""
+        """Yield each segment, the offset to begin at, and whether it is the last segment. Raises LogPathError."""
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -221,11 +214,11 @@ class Pass:
         self.wanted = wanted
         self.rows = _rows(root, wanted)
         self.is_native = not isinstance(self.rows, GatheredRows)
-        """Whether rows, and the arrays that are made of them, are the native engine's."""
+        """Whether the native engine collects the rows and makes the arrays."""
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """The rows of these files as arrays. Raises LogError."""
+        """Yield the rows of these files as arrays. Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
@@ -241,7 +234,7 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """The arrays that fill up within a file, or within its batches before `end`; the remaining rows are kept."""
+        """Yield the arrays that fill up within a file, or within its batches before `end`; keep the remaining rows."""
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -263,7 +256,7 @@ class Pass:
                 yield from self.at_fault(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read the batch that the loop left to Python, from the record at which it stopped. Raises LogError."""
+        """Read a batch in Python, from the record at which the native loop stopped. Raises LogError."""
         rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = heads_only and not self.wanted.verified
@@ -285,14 +278,14 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def at_fault(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Raise the error of the bytes at the current position, or skip them; what follows goes among the arrays."""
+        """Raise the error at the current position, or skip the invalid bytes; return arrays to yield in their place."""
         if self.wanted.errors == "raise":
             raise error
         self.skipped.append(self.skip(scan, error)[0])
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch whose records are wrong, which is returned as well, or the bytes up to the next batch."""
+        """Skip a batch with invalid records, which is returned as well, or the bytes up to the next batch."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -304,7 +297,7 @@ class Pass:
 
 
 class _Window:
-    """The bytes of a file that the native loop works on: some batches, of which at least the first is whole."""
+    """The part of a file that the native loop reads: at least one whole batch, and those after it that fit."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -312,7 +305,7 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Move to the batch at a position, unless the window holds all of it, or its length is unknown."""
+        """Move to the batch at a position, unless the window holds all of it or its length is unknown."""
         try:
             size = self.scan.size(position)
         except LogError:
@@ -323,11 +316,11 @@ class _Window:
         return True
 
 
-# ---------------------------------------------------------------- who gathers rows
+# ---------------------------------------------------------------- row collectors
 
 
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """What collects rows: the native loop, or Python if the loop can't."""
+    """Return a row collector: the native loop, or Python if the native loop can't read these columns."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
@@ -351,7 +344,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
 
 
 class GatheredRows:
-    """As `tagwire._columns.RecordColumns`, but all rows come from Python."""
+    """Like `tagwire._columns.RecordColumns`, but Python adds all the rows."""
 
     def __init__(self, root: Column) -> None:
         self.root = root
@@ -360,21 +353,21 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        """Go on in another file."""
+        """Continue in another file."""
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Go on there."""
+        """Continue at a position."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Why Python has to read the next batch; "done" at the end."""
+        """Return why Python has to read the next batch; "done" at the end."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:
-        """A row of values by their names."""
+        """Add a row of values by column name."""
         row = {column.name: values[column.name] for column in self.root.children}
         self.bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
         self.values.append(row)
@@ -388,7 +381,7 @@ class GatheredRows:
         return len(self.values) >= _ROWS or self.bytes >= _BYTES
 
     def take(self) -> Any:
-        """The rows so far as an array; later rows go into a new one."""
+        """Return the rows so far as an array; later rows go into a new array."""
         from tagwire.arrow.pure import array_of
 
         made, self.values, self.bytes = array_of(self.root, self.values), [], 0

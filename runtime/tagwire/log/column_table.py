@@ -1,6 +1,6 @@
-"""The columns of a log: one row each, with name, Arrow type, and where records, batches and the native engine have it.
+"""The columns of a log: one table row each, with name, Arrow type, and the source of the value.
 
-A new column is one row of a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
+To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
 native engine fills them without objects (`Source`); where it can't, objects give the same values.
 """
 
@@ -22,7 +22,7 @@ Value = Callable[[Any], Any]
 class Source(NamedTuple):
     """Where the native engine finds a column's values.
 
-    | kind | the value is |
+    | kind | value |
     |---|---|
     | `record` | the item `name` of a record's layout; null or the default if the format does not have it |
     | `tombstone` | whether a record deletes earlier ones |
@@ -36,11 +36,11 @@ class Source(NamedTuple):
     kind: str
     name: str
     only_if: str = ""
-    """The bit of the attributes without which the value is null."""
+    """An attribute bit; without it the value is null."""
 
 
 class LogColumn(Column):
-    """A column of a log. `value` gives it from a `Record`, or from a `RecordBatch` and what its records share."""
+    """A column of a log. `value` gets it from a `Record`, or from a `RecordBatch` for values that its records share."""
 
     __slots__ = ("of_header", "source", "value")
 
@@ -60,7 +60,7 @@ class LogColumn(Column):
         self.source = Source(kind, source or name, only_if)
         self.value = value or attrgetter(name)
         self.of_header = of_header or self.value
-        """As `value`, without decompressing the records."""
+        """Like `value`, but does not decompress the records."""
 
     @property
     def of_record(self) -> bool:
@@ -73,7 +73,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """None for a wrapper: its compressed messages have the base offset."""
+    """Return None for a wrapper, whose base offset is in its compressed messages."""
     return None if batch.described_by.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -127,14 +127,14 @@ _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
-    """All columns of a level."""
+    """Return all columns of a level."""
     if level == "batch":
         return (*_HEADER, *_OF_BATCH, *_POSITION)
     return (*_OF_RECORD, _headers(formats), *_HEADER, *_POSITION)
 
 
 def _headers(formats: FormatSet) -> LogColumn:
-    """The type of headers: keys are text, or int32 if all formats with headers have int32 keys."""
+    """Return the column of headers: keys are strings, or int32 if all formats with headers have int32 keys."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
@@ -155,19 +155,19 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Whether header keys are of one type in all formats, or not wanted: native code changes none to text."""
+    """Whether native code can read header keys: all formats have one key type, or no column needs the keys."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
 
 
 def column_names(level: str) -> list[str]:
-    """The names of a level's columns."""
+    """Return the names of a level's columns."""
     return [column.name for column in _columns(level, format_set(AUTO))]
 
 
 def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
-    """The struct of the requested columns, in that order; None for all. Raises ColumnError for unknown names."""
+    """Return the struct of the named columns, or of all for None. Raises ColumnError for unknown names."""
     if level not in LEVELS:
         raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
@@ -182,13 +182,13 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
     return Column("", "+s", children=tuple(there[name] for name in wanted))
 
 
-# ---------------------------------------------------------------- values by way of objects
+# ---------------------------------------------------------------- values from objects
 
 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, heads_only: bool) -> dict[str, Any]:
-    """The values of a batch for these columns. Raises LogError for a number that does not fit its column.
+    """Return the values of a batch for these columns. Raises LogError for a number that does not fit its column.
 
-    With `heads_only` nothing is decompressed; a wrapper then has no base offset: its compressed messages have it.
+    With `heads_only` nothing is decompressed, and the base offset of a wrapper, which is in its messages, is null.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
@@ -199,7 +199,7 @@ def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, 
 
 
 def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
-    """The values of a record, including those of its batch. Raises LogError as `batch_values`."""
+    """Return the values of a record and its batch. Raises LogError for a number that does not fit its column."""
     values = shared | {
         column.name: column.value(record)
         for column in root.children

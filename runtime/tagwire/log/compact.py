@@ -1,10 +1,9 @@
-"""Partitions compacted off the broker, to a new folder.
+"""Compact a partition offline, into a new folder.
 
-Three passes over the log, each in the memory of a batch: heads and markers
-(`tagwire.log.survey`), the last offset of every key (`tagwire.log.key_map`), and the
-batches with the records that stay (`tagwire.log.rewriting`), by the rule in
-`tagwire.log.compaction`. Segments that are not compacted, such as the active one, are
-copied byte by byte.
+Makes three passes over the log, each in the memory of one batch: headers and markers (`tagwire.log.survey`), the last
+offset of every key (`tagwire.log.key_map`), and writing the batches with the remaining records
+(`tagwire.log.rewriting`), by the rules in `tagwire.log.compaction`. Segments that are not compacted, such as the active
+one, are copied byte by byte.
 """
 
 import shutil
@@ -31,15 +30,15 @@ _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 
 
 class CompactReport(NamedTuple):
-    """A partition."""
+    """The result of compacting a partition."""
 
     partition: Path | str
-    """Its folder; a URL as text."""
+    """The partition's folder, or a URL as a string."""
     compacted_to: int
     """The first offset that was not compacted."""
     because: str
     keys: int
-    """How many keys were held in memory."""
+    """The number of keys that were held in memory."""
     segments: list[SegmentReport]
     """The segments that were compacted."""
 
@@ -65,12 +64,12 @@ def compact_partition(
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
-    """What is asked of a survey."""
+    """Return the options that the survey needs."""
     return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
 
 
 class _Compactor:
-    """One partition on its way."""
+    """The compaction of one partition."""
 
     def __init__(
         self, partition: Partition, folder: Path, compaction: Compaction, tell: Tell | None, explain: Explain | None
@@ -148,9 +147,9 @@ def carry_segment(segment: Segment, folder: Path) -> None:
 
 
 def carry_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the other files that are still true after compaction up to an offset.
+    """Copy the other files that are still valid after compaction up to the offset `end`.
 
-    Snapshots of producers are copied where a segment begins.
+    Producer snapshots are copied if a segment begins at their offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -1,18 +1,16 @@
-"""The rule of compaction: which records of a batch stay, and why.
+"""The rules of compaction: which records of a batch are kept, and why.
 
-The last record of each key stays. A tombstone stays until consumers have had time to
-read it: formats with a delete horizon say until when in the batch, and get that time at
-the first compaction; in older formats a tombstone is removed when its segment was last
-written that long before the last compacted one. Records of aborted transactions are
-removed at once, and their markers when no batch of the transaction is left and the
-horizon has passed. A batch that loses all its records stays, empty, if it has the last
-sequence number of an active producer, or the last offset of the log. Offsets never
-change.
+The last record of each key is kept. A tombstone is kept until consumers have had time to read it. In formats with a
+delete horizon, the first compaction stores that time in the batch; in older formats a tombstone is removed if its
+segment was last written that long before the last compacted one. Records of aborted transactions are removed at once,
+and their markers when no batch of the transaction is left and the horizon has passed. A batch that loses all its
+records is kept, empty, if it has the last sequence number of an active producer, or the last offset of the log. Offsets
+never change.
 
-A broker's cleaner needs several rounds for this: a marker gets its horizon in the round
-after the one that removes its transaction. Here it is one round, which looks at what is
-left rather than at what was there, so compacting again changes nothing.
-Source: KIP-98, KIP-534, KIP-87 for its flag; what Kafka's cleaner does.
+A broker's cleaner needs several rounds for this: a marker gets its horizon in the round after the one that removes its
+transaction. tagwire needs one round, because it decides by the remaining batches, so compacting again changes nothing.
+
+Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafka's cleaner.
 """
 
 from collections import Counter
@@ -43,7 +41,7 @@ KEPT: Final = {
     "control": "a control record that ends no transaction",
     "last_offset": "the last offset of the log, in a format without empty batches",
 }
-"""Why a record is kept."""
+"""Reasons to keep a record."""
 REMOVED: Final = {
     "superseded": "a later record has its key",
     "expired_tombstone": "a tombstone whose time has passed",
@@ -51,7 +49,7 @@ REMOVED: Final = {
     "expired_marker": "a marker whose transaction has no records left, and whose time has passed",
     "no_key": "has no key",
 }
-"""Why a record is removed."""
+"""Reasons to remove a record."""
 
 
 class CompactionError(TagwireError):
@@ -61,8 +59,7 @@ class CompactionError(TagwireError):
 class Compaction:
     """Options of a compaction. Times are in milliseconds; `now` counts from 1970.
 
-    `dirty_from`: records below this offset were compacted before, so their keys need
-    no memory; None if that is unknown.
+    Records below `dirty_from` were compacted before, so their keys need no memory; None if that is unknown.
     """
 
     def __init__(
@@ -87,18 +84,18 @@ class Compaction:
         self.producer_expiration_ms = producer_expiration_ms
         self.dirty_from = dirty_from
         self.include_active = include_active
-        """Compact the last segment, too, which brokers leave alone."""
+        """Whether to compact the last segment, which brokers leave alone."""
         self.drop_keyless = drop_keyless
         """Remove records without a key, instead of rejecting them."""
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
-        """Join neighbouring segments up to this size in bytes; 0 joins none."""
+        """Join neighboring segments up to this size in bytes; 0 joins none."""
         self.format = format_set(format)
         self.limits = limits
         self.skip = skip
-        """Called with the error of each part that can't be read; None to raise the first one."""
+        """Called with the error of each part that can't be read; None to raise the first error."""
         self.silent = _ignore if skip else None
-        """For the passes before the last one, so that each error is reported once."""
+        """`skip` for the passes before the last one, so that each error is reported once."""
 
 
 def _ignore(error: LogError | LogPathError) -> None:
@@ -113,19 +110,19 @@ class Verdict(NamedTuple):
     """The result for one batch."""
 
     batch: RecordBatch | None
-    """The batch to write; None if nothing is left of it."""
+    """The batch to write; None to remove it."""
     counts: Mapping[str, int]
     """The number of records by reason, one of KEPT or REMOVED."""
     kept: int
-    """How many records are kept."""
+    """The number of records that are kept."""
     marker: int | None = None
     """The type of a control batch that is kept with its record."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason, if asked for."""
+    """Each record with its reason, if `Judge` was made with `tells`."""
 
 
 class Judge:
-    """Decides about the batches of a log, in order. With `tells`, verdicts hold the records."""
+    """Decides which records of a log to keep, batch by batch, in order. With `tells`, verdicts hold the records."""
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction
@@ -133,11 +130,11 @@ class Judge:
         self.lasts = lasts
         self.tells = tells
         self.left: set[int] = set()
-        """Producers with a batch left of their open transaction."""
+        """Producers whose open transaction still has a batch."""
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment that was last written at this time, which counts in older formats."""
+        """Begin a segment; in older formats its last modification decides whether tombstones are kept."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
@@ -160,14 +157,14 @@ class Judge:
         return self._told(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
-        """The records with their reasons, one at a time."""
+        """Return an iterator over the records with their reasons."""
         if self.survey.is_aborted(batch):
             return ((record, "aborted") for record in batch)
         is_due = self._is_due(horizon)
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """The verdict on a batch with too many records to hold as objects."""
+        """Decide about a batch with too many records to hold as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -195,7 +192,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """The same without an object for each record; None if native code can't do it."""
+        """Decide without an object for each record; return None if native code can't."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -219,7 +216,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """The time until which tombstones and markers of a batch stay; None in formats without a delete horizon."""
+        """Return until when tombstones and markers of a batch are kept; None in formats without a delete horizon."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -236,7 +233,7 @@ class Judge:
         return Verdict(written, counts, kept, marker, records if self.tells else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Markers, and control records of other kinds, which are kept."""
+        """Decide about a control batch; all records that are not transaction markers are kept."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
@@ -251,7 +248,7 @@ class Judge:
         return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        """The batch with the records that are kept, otherwise unchanged."""
+        """Return the batch with only the records to keep, otherwise unchanged."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
             return self._emptied(batch, format, records)
@@ -263,7 +260,7 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """An empty batch, if one has to stay for the last sequence number of a producer, or the last offset.
+        """Return an empty batch if it has a producer's last sequence number or the log's last offset, else None.
 
         Formats without empty batches keep the last of `records` instead.
         """
@@ -272,7 +269,7 @@ class Judge:
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # which has no empty batches: its last message stays
+        if format.records is None:  # no empty batches: the last message is kept
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
@@ -289,7 +286,7 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """The rule for a record that was not aborted, by the facts of `tagwire.records.moving`."""
+    """Return the reason for a record that was not aborted, by its `fact` bits from `tagwire.records.moving`."""
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:
@@ -300,7 +297,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """The reason for each fact, and 1 for those that keep a record; where a null value makes a tombstone."""
+    """Return the reason for each fact, and 1 for each fact that keeps a record, if a null value makes a tombstone."""
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
 
@@ -309,7 +306,7 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
-    """A builder for the records left of a batch, with the same place in the log."""
+    """Return a builder for the remaining records of a batch, with the batch's offsets."""
     place: dict[str, int] = {}
     if format.records is not None:
         place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
@@ -317,7 +314,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """The batch with the records that are kept; None if native code can't move them."""
+    """Return the batch with the records that are kept; None if native code can't move them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

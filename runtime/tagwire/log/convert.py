@@ -1,13 +1,11 @@
-"""Partitions in another format, with another codec, or in batches of another size.
+"""Convert a partition to another format, another codec or another batch size.
 
-Whatever needs no change is copied byte by byte: a batch that already has the requested
-format, codec and size is not unpacked. Each segment becomes a segment with the same
-base offset and new indexes; if it outgrows what an index can point to, a second one
-continues it.
+Batches that already have the requested format, codec and size are copied byte by byte and not decompressed. Each
+segment becomes a segment with the same base offset and new indexes; if its positions outgrow what an index can hold, a
+second segment continues it.
 
-Formats without producers and empty batches have no place for two kinds of batches:
-markers, which readers there would take for records, and batches that compaction has
-emptied. They are left out and counted as losses.
+Formats without producers and empty batches can't represent two kinds of batches: markers, which readers would take for
+records, and batches that compaction has emptied. These are left out and counted as losses.
 """
 
 import shutil
@@ -53,9 +51,9 @@ _CLEAN: Final = ".kafka_cleanshutdown"
 
 
 class Conversion:
-    """How batches change; None keeps the format, codec or size.
+    """Options of a conversion; None keeps the format, codec or size.
 
-    Raises FormatError for an unknown format, TagwireError for a codec that it lacks.
+    Raises FormatError for an unknown format, TagwireError for a codec that the format does not have.
     """
 
     def __init__(
@@ -71,10 +69,10 @@ class Conversion:
         self.codec = codec
         self.size = size if size and size != BatchSize() else None
         self.source = format_set(source)
-        """The formats of what is read."""
+        """The formats of the input."""
         self.limits = limits
         self.skip = skip
-        """Called with the error of each part that can't be read; None to raise the first one."""
+        """Called with the error of each part that can't be read; None to raise the first error."""
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODEC_NAMES)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"
@@ -82,30 +80,30 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes one batch with its producer, so that snapshots of producers stay valid."""
+        """Whether each batch becomes one batch with its producer, so that producer snapshots stay valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
-        """The format that a batch is converted to."""
+        """Return the format that a batch is converted to."""
         return batch.described_by if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """The batches of a segment in their new sizes. Raises LogError."""
+        """Yield the batches of a segment in their new sizes. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
-        """The codec for a batch. Markers stay unpacked, as brokers write them; emptied batches hold nothing."""
+        """Return the codec for a batch. Markers and empty batches stay uncompressed."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
     def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
-        """The converted batch, or None if it is left out; `losses` counts what was lost.
+        """Return the converted batch, or None to leave the batch out; `losses` counts what was lost.
 
-        Raises LogError for records that can't be read, EncodeError for a batch that the format can't carry.
+        Raises LogError for records that can't be read, EncodeError for a batch that the format can't represent.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
@@ -124,22 +122,21 @@ class Conversion:
 
 
 class ConvertReport(NamedTuple):
-    """A segment before and after."""
+    """A segment before and after its conversion."""
 
     file: Path | str
-    """A path, or a URL as text."""
+    """A path, or a URL as a string."""
     batches: int
     records: int
     bytes: int
     new_batches: int
-    """Messages that are not packed count as batches of one."""
+    """Uncompressed messages count as batches of one record."""
     new_bytes: int
     left_out: int
-    """Batches without a place in the target format."""
+    """The number of batches that the target format can't represent."""
     losses: LossReport
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
         return self._asdict() | {"file": str(self.file), "losses": self.losses.to_json()}
 
 
@@ -169,7 +166,7 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
 def convert_segment(
     segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
 ) -> ConvertReport:
-    """Write a converted segment to an existing folder; `transactions` knows those of earlier segments.
+    """Write a converted segment to an existing folder; `transactions` has the open transactions of earlier segments.
 
     Raises LogError, EncodeError.
     """
@@ -177,7 +174,7 @@ def convert_segment(
 
 
 class _Converter:
-    """One segment."""
+    """The conversion of one segment."""
 
     def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
         self.folder = folder
@@ -187,7 +184,6 @@ class _Converter:
         self.rules = BatchRules([])
 
     def segment(self, segment: Segment) -> ConvertReport:
-        """Convert a segment."""
         losses = LossReport()
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
@@ -206,14 +202,14 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """What the indexes need to know; for markers, the kind."""
+        """Return the facts that indexes need about a batch, including the type of a marker."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
-    """A batch of records, or the separate messages of a format in which they are not packed."""
+    """Yield a batch, or the separate messages of an uncompressed message set, each with its number of records."""
     if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
         yield batch, count
     else:
@@ -222,7 +218,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """Write the output of a segment, and begin another when its indexes would overflow."""
+    """Writes the output of a segment, and begins another segment when its indexes would overflow."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
@@ -253,11 +249,11 @@ class _Segments:
         self.bytes += seen.batch.size
 
 
-# ---------------------------------------------------------------- what stands beside segments
+# ---------------------------------------------------------------- files next to segments
 
 
 def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Copy the files that do not depend on the record format, and snapshots of producers that are still valid."""
+    """Return the files that don't depend on the record format, and producer snapshots that are still valid."""
     found = []
     for path in partition.each_file():
         name = log_file(path)
@@ -269,18 +265,18 @@ def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
 
 
 def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
-    """Copy the broker's properties and its checkpoints of offsets from folders of logs, each to another folder.
+    """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several go to the same folder, such as those of a broker with several disks, it gets the entries of all
-    checkpoints, and everything else from the first. The clean-shutdown mark is left out if there were snapshots of
-    producers, so that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
+    If several folders have one target, such as the disks of a broker, each checkpoint there gets the entries of all
+    folders; other files come from the first folder. The clean-shutdown mark is left out if producer snapshots were, so
+    that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        with claimed(target / "checkpoints", waits=True):  # another run may write other partitions to the same folder
+        with claimed(target / "checkpoints", waits=True):  # another run may write to the same folder
             _carry_files(found, target, keeps_producers=keeps_producers)
 
 
@@ -297,7 +293,7 @@ def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """A checkpoint with the entries of all; a folder's own entry wins for a partition that it has."""
+    """Write a checkpoint with all entries; a folder that has the partition overrides the others."""
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)
@@ -315,5 +311,5 @@ def _carry_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    if all(any((folder / name).is_dir() for folder in folders) for name in logs):  # else others have said what it is
+    if all(any((folder / name).is_dir() for folder in folders) for name in logs):  # otherwise another run decided
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

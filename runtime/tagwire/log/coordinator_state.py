@@ -1,10 +1,9 @@
 """The current state of the coordinators' logs: groups with their offsets, transactions, share partitions.
 
-The results are trees as `tagwire.log.state_json` takes them.
-Fields have the names of the messages' JSON. In each group, offsets are in `offsets`,
-and every other kind of record is under the name of its message: the record itself if a
-group has one, else by member, or by what else its key holds beside the group. New kinds
-of records appear without any change here.
+The results are trees for `tagwire.log.state_json`. Fields have the names of the messages' JSON. In each group,
+`offsets` has the committed offsets, and every other kind of record is under its message name: the record itself if
+there is one per group, otherwise records by member, or by the key field that follows the group. New kinds of records
+need no change here.
 """
 
 from collections.abc import Iterable
@@ -25,7 +24,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """By group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
+    """Return by group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
@@ -47,14 +46,14 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
 
 
 def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
-    """The state of each transactional id."""
+    """Return the state of each transactional id."""
     return {
         entry.key.transactional_id: _value(entry) for entry in sorted(kept, key=lambda each: each.key.transactional_id)
     }
 
 
 def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
-    """The partitions of share groups: each snapshot joined with the updates since; entries are in log order."""
+    """Return the partitions of share groups: each snapshot joined with later updates. Entries are in log order."""
     found: dict[tuple[Any, ...], SharePartition] = {}
     for entry in entries:
         key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
@@ -73,7 +72,7 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """A classic group with its consumers' bytes decoded; bytes of other programs, or invalid ones, stay as they are."""
+    """Return a classic group with its consumers' bytes decoded; leave invalid bytes and other protocols as they are."""
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
         return _value(entry)
@@ -87,7 +86,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """The JSON of a version and a message in base64; like clients, it reads higher versions as the highest known."""
+    """Return the JSON of a version and a message in base64; like clients, read higher versions as the highest known."""
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

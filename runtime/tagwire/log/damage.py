@@ -1,21 +1,18 @@
-"""The whole batches of a segment that may be damaged, and the bytes between them that belong to none.
+"""Find the whole batches of a segment that may be damaged, and the damaged bytes between them.
 
-There are two ways to continue after a fault. If the length of the invalid batch leads to
-a whole batch or to the end of the data, the length is right, and the rest of the batch is
-skipped unread, so that no value of a record is taken for a batch. Otherwise, each
-following byte is tried as the beginning of a batch. A candidate counts only if its
-length, magic byte and checksum agree, its offsets continue the earlier ones, and its
-records can be read: checksums don't cover the magic byte, and with a wrong one the bytes
-of a batch may look like another format a little further on. In a run of zeros only the
-last ones are tried, because no batch begins with a head of zeros. Skipped bytes are
-always reported.
+There are two ways to continue after an error. If the length of the invalid batch leads to a whole batch or to the end
+of the data, the length is right, and the rest of the batch is skipped without parsing, so that a record value that
+contains a batch isn't taken for one. Otherwise, each following byte is tried as the beginning of a batch. A candidate
+counts only if its length, magic byte and checksum agree, its offsets continue the earlier ones, and its records can be
+read: checksums don't cover the magic byte, and with a wrong magic byte a batch may look like another format a little
+further on. In a run of zeros only the last positions are tried, because a batch header is never all zeros. Skipped
+bytes are always reported.
 
-The last offset before the damage may itself be wrong, because no checksum covers the base
-offset. So a candidate at or below it counts as well if batches with ascending offsets
-follow it without a gap, up to the end of the file or to one that continues that offset.
-Batches in a value of a damaged record don't: the number of the record's headers follows
-them. Where records end with their value, or zeros end the file, they can't be told apart,
-and only higher offsets count.
+The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at or
+below that offset also counts if batches with ascending offsets follow it without a gap, up to the end of the file or to
+a batch above that offset. Batches inside the value of a damaged record don't qualify, because the record's header count
+follows them. In formats whose records end with their value, or if zeros end the file, this test is inconclusive, so
+only higher offsets count.
 """
 
 from collections.abc import Iterator
@@ -32,7 +29,7 @@ from tagwire.records.head_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""Bytes that are searched at once: few at first, because the next batch is often near."""
+"""The number of bytes that are searched at once: few at first, because the next batch is often near."""
 
 
 class Found(NamedTuple):
@@ -43,7 +40,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes that are not a batch: the reason, and the position of the next batch or the end of the file."""
+    """Bytes that are not a batch, and why; `end` is the position of the next batch or the end of the file."""
 
     position: int
     end: int
@@ -51,7 +48,7 @@ class Damage(NamedTuple):
 
 
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
-    """Every byte of the file from a position to its end, or to the zeros at its end, as batches and damage.
+    """Yield every byte of the file, from a position to its end or to the zeros at its end, as batches and damage.
 
     `last` is the last offset before the position. Records in a batch may still be invalid; reading them shows that.
     """
@@ -71,9 +68,9 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
-    """The batches from a position on; `skip` gets each error of the bytes between them, and of their records.
+    """Yield the batches from a position on; `skip` gets each error between them and in their records.
 
-    With `partial`, a batch that is cut off at the end of the file is no error.
+    With `partial`, a batch that is cut off at the end of the file is not an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, Found):
@@ -84,14 +81,14 @@ def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> I
 
 
 def _next(scan: Scan, position: int, last: int) -> int:
-    """Where the next batch begins, or the end of the file."""
+    """Return the position of the next batch, or the end of the file."""
     try:
         end = position + scan.size(position)
         if scan.ends_at(end) or _whole(scan, end) is not None:
             return end
     except LogError:
         pass
-    refuted = position  # up to here, batches lead nowhere
+    refuted = position  # runs of batches that begin before this position are known to break off
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -107,7 +104,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
-    """The positions where a batch might begin, from this one on."""
+    """Yield the positions where a batch might begin, from `position` on."""
     data, pattern, size = scan.data, scan.formats.pattern, _FIRST_WINDOW
     while pattern is not None and position < len(data):
         window = data[position : position + size]
@@ -116,12 +113,12 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             at = match.start()
             if at >= stop:
                 break
-            if scan.may_begin(position + at, window[at : at + LONGEST]):  # most positions fail here, unread
+            if scan.may_begin(position + at, window[at : at + LONGEST]):  # rejects most positions without parsing
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
         head = data[position : position + LONGEST]
-        if not head.strip(b"\0"):  # no head of a batch: its length is among them
+        if not head.strip(b"\0"):  # all zeros can't be a header, which contains the batch length
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
         if scan.may_begin(position, head):
@@ -130,7 +127,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 
 
 def _whole(scan: Scan, position: int) -> RecordBatch | None:
-    """The batch at a position, if its records can be read."""
+    """Return the batch at a position, or None if it or its records can't be read."""
     try:
         batch = scan.batch(position)
         if batch.base_offset > batch.last_offset:
@@ -143,7 +140,7 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Where a run of batches from this one on stops, or None if it leads past `last` or to the end of the file."""
+    """Return where a run of batches breaks off, or None if the run leads past `last` or to the end of the file."""
     while (position := position + batch.size) < len(scan.data):
         try:
             following = scan.batch(position)
@@ -158,6 +155,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Whether each record has bytes behind its value: the number of its headers."""
+    """Whether each record has bytes after its value: the number of its headers."""
     end = batch.described_by.record.items[-1].type
     return batch.described_by.records is not None and isinstance(end, Array) and end.length is not None

@@ -1,4 +1,4 @@
-"""A broker's folder of logs: its partitions, the broker's properties, and its checkpoints of offsets."""
+"""A broker's log folder: its partitions, the broker's properties, and its offset checkpoints."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,9 +14,9 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Whether a folder is a partition's: it has segments, or the name of one and no folders in it.
+    """Whether a folder is a partition: it has segments, or it has a partition's name and no subfolders.
 
-    Folders of logs may be named like a partition: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
+    Log folders may be named like a partition: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -28,24 +28,24 @@ def is_partition(path: Path) -> bool:
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
-    """Find the partitions in a folder and below it, in order of their names. Raises LogPathError.
+    """Find the partitions in a folder and below it, in name order. Raises LogPathError.
 
     Hidden folders are skipped, because they are being written, unless they are named like a partition. A link to a
-    folder that is searched anyway does not list it twice.
+    folder that is searched anyway does not list its partitions twice.
     """
     return map(Partition, partition_folders(path))
 
 
 def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """The folders of `find_partitions`, without listing their files; `searched` gets the others before each is listed.
+    """Yield the folders of `find_partitions` without listing their files. Raises LogPathError.
 
-    Raises LogPathError.
+    `searched` is called with each folder that is not a partition, before the folder is listed.
     """
     yield from _below(path, (), searched or (lambda _: None))
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """The partitions in and below a folder; `way` are the folders above it, with links resolved."""
+    """Yield the partitions in and below a folder; `way` are the folders above it, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path
@@ -61,7 +61,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Whether a linked folder is searched anyway, or is above the link."""
+    """Whether a link's target is searched anyway, or contains the link."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -70,7 +70,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 class LogDirectory:
-    """A folder of logs (`log.dirs` of a broker). Raises LogPathError; the checkpoints raise LogError."""
+    """A log folder (`log.dirs` of a broker). Raises LogPathError; the checkpoints raise LogError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -79,13 +79,13 @@ class LogDirectory:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """The partitions, in the order of their names."""
+        """The partitions, in name order."""
         folders = sorted(each for each in self.path.iterdir() if each.is_dir() and is_partition(each))
         return tuple(map(Partition, folders))
 
     @property
     def broker(self) -> dict[str, str]:
-        """`meta.properties`, empty where there is none: node.id or broker.id, cluster.id, directory.id, version."""
+        """`meta.properties`: node.id or broker.id, cluster.id, directory.id, version. Empty without the file."""
         path = self.path / "meta.properties"
         return read_properties(path) if path.is_file() else {}
 

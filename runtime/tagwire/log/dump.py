@@ -1,8 +1,7 @@
-"""Batches as lines of JSON, one a record.
+"""Format batches as JSON lines, one per record.
 
-What the records of a batch share is formatted once and put before each of them. Names
-are those of Kafka's tools; bytes are base64 or null. Native code writes the same lines,
-and tests compare the two.
+The values that the records of a batch share are formatted once and put before each record. Names are as in Kafka's
+tools; bytes are base64 or null. Native code writes the same lines, and tests compare the two.
 """
 
 import json
@@ -22,11 +21,11 @@ _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
-"""Characters of lines held in memory."""
+"""The number of characters held in memory."""
 
 
 def _head(file: str, batch: RecordBatch) -> str:
-    """The part of each line before the offset. It is formatted by hand for speed: logs have many batches."""
+    """Return the part of each line before the offset. Formatted by hand for speed, because logs have many batches."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.described_by, batch.magic, batch.attributes)}, "
@@ -38,7 +37,7 @@ def _head(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """The part from the attributes, which is the same for most batches."""
+    """Return the part from the attributes, which most batches of a log share."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0
@@ -57,17 +56,17 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""More members for a record's line, as JSON texts after the others; `value` replaces the value."""
+"""More members for a record's line, as JSON strings by name; `value` replaces the value."""
 
 
 Keep = Callable[[Record], bool]
-"""Whether a record is printed."""
+"""Whether to print a record."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
-    """A JSON line for each record, several lines at a time: members of the batch, then members of the record.
+    """Yield a JSON line for each record, several lines at a time: batch members, then record members.
 
-    With `keep`, only records for which it returns true. Raises DecodeError for invalid records.
+    With `keep`, only records for which it returns true are included. Raises DecodeError for invalid records.
     """
     head = _head(file, batch)
     done: int | None = 0
@@ -82,7 +81,7 @@ def _all(record: Record) -> bool:
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
-    """Several lines at a time, as bytes; the lines before a fault are returned before the DecodeError is raised."""
+    """Join lines into large chunks of bytes; before a DecodeError, yield the lines so far."""
     part: list[str] = []
     size = 0
     try:

@@ -1,8 +1,7 @@
-"""Errors of logs: invalid bytes of a file, and paths without a log.
+"""Log errors: invalid bytes in a file, and paths without a log.
 
-A fault in a segment is a `DecodeError`, as it is everywhere, whose offset is
-that in the file. It also knows its rule, so that reading, which stops at it,
-and `verify`, which lists it, speak of the same thing.
+Invalid bytes in a segment are a `DecodeError` whose offset counts from the beginning of the file. The error has the id
+of a rule, which `verify` also lists.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ class LogPathError(TagwireError):
 class LogReadError(LogPathError):
     """A file that may exist but can't be read now: an I/O error, or a file that was cut while it was read.
 
-    `errno` is the system's number for the error, if it gave one.
+    `errno` is the operating system's error number, if there is one.
     """
 
     def __init__(self, text: str, errno: int | None = None) -> None:
@@ -30,8 +29,7 @@ class LogReadError(LogPathError):
 class LogError(DecodeError):
     """Invalid bytes in a file of a log.
 
-    `file` is its path, `offset` the byte in it, `rule` the id of the rule that
-    `tagwire.log.RULES` explains.
+    `file` is the path, `offset` the byte position in the file, and `rule` the id of a rule in `tagwire.log.RULES`.
     """
 
     def __init__(
@@ -52,10 +50,10 @@ class LogError(DecodeError):
         self.file = file
         self.rule = rule
         self.other_formats: tuple[str, ...] = ()
-        """The formats that the bytes are valid in, if the reader was told another one."""
+        """The other formats in which the bytes are valid."""
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
-        """The same error, which also names the formats that the bytes are valid in."""
+        """Return a copy of the error that also names the formats in which the bytes are valid."""
         made = LogError(
             *(self.file, self.rule),
             offset=self.offset,
@@ -77,18 +75,18 @@ class LogLimitError(LogError, LimitError):
 
 
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
-    """The error of a file or folder that the system can't read. Only a missing one is not a LogReadError."""
+    """Return the error for a file or folder that can't be read: LogPathError if it is missing, else LogReadError."""
     text = f"{path}: can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise the LogError for a place."""
+    """Raise LogError."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """The error with its file; `error.offset` counts from `position`, unless it names a file already."""
+    """Return the error with its file, and its offset moved by `position`; a LogError is returned unchanged."""
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
@@ -105,6 +103,6 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """The error with the batch that it is about."""
+    """Return the error with the position and file of its batch."""
     reason = f"{error.reason}; in the batch at byte {position} of {file}"
     return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

@@ -1,13 +1,11 @@
-"""The bytes of a segment's file, read as they are asked for.
+"""Read the bytes of a segment file on demand.
 
-A broker cuts a segment while others read it: it removes the tail of zeros when
-it rolls, and records when it follows a new leader. A map of such a file ends
-the process (SIGBUS), so files are read with plain reads. A read that comes back
-short is an error that says so.
+Brokers cut segments while others read them: they remove the zeros at the end when they roll, and records when they
+follow a new leader. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read with
+pread. A short read is an error.
 
-Whoever goes through a file asks for small slices next to each other, so a
-window of the file is kept. A jump reads only a page: whoever looks at heads
-alone does not read what is between them.
+Sequential readers request small adjacent slices, so a window of the file is kept. After a jump only a page is read:
+reading headers alone does not read the records between them.
 """
 
 import os
@@ -22,13 +20,13 @@ from tagwire.log.errors import LogReadError, unreadable
 from tagwire.text_format import count
 
 _WINDOW: Final = 1 << 19
-"""Bytes read at once: as many as fit into a core's cache."""
+"""The number of bytes read at once, which fits into a core's cache."""
 _JUMP: Final = 1 << 12
-"""Bytes read after a jump."""
+"""The number of bytes read after a jump."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Up to `size` bytes from `start` on. Raises OSError."""
+    """Return up to `size` bytes from `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -36,9 +34,9 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
 
 
 def file_status(path: Path) -> os.stat_result:
-    """What the system says of a file. Raises LogPathError if it is gone."""
+    """Return the status of a file. Raises LogPathError if the file does not exist."""
     try:
-        return os.stat(path)  # noqa: PTH116 - a third faster than that of a Path, for each of many segments
+        return os.stat(path)  # noqa: PTH116 - a third faster than `Path.stat`, which counts with many segments
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -59,7 +57,7 @@ class FileBytes:
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """The bytes from `start` to before `stop`, both given. Raises LogPathError if the file is shorter now."""
+        """Return the bytes from `start` to before `stop`, both required. Raises LogPathError if the file was cut."""
         start, stop = part.start, part.stop
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)
@@ -75,25 +73,25 @@ class FileBytes:
             self._size = min(self._size, end)
 
     def status(self) -> os.stat_result:
-        """What the system says of the open file."""
+        """Return the status of the open file."""
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
-        """Forget what was read, so that later changes of the file are seen."""
+        """Drop the window, so that later changes of the file are seen."""
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Move the window to begin there."""
+        """Move the window to `start`."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """At least `least` bytes from `start` on, and more if there are any. Raises LogPathError."""
+        """Return at least `least` bytes from `start` on, up to the end of the file. Raises LogPathError."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Bytes from `start` on that the file had when it was opened. Raises LogPathError."""
+        """Return `size` bytes from `start` on. Raises LogPathError if the file was cut."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -113,13 +111,13 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """At least `least` bytes of a file from `start` on, and more if there are any. Raises LogPathError."""
+    """Return at least `least` bytes of a file from `start` on, up to the end of the file. Raises LogPathError."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
 @contextmanager
 def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
-    """The bytes of a file, or those before `end`. Raises LogPathError if it can't be read."""
+    """Open a file, or its part before `end`, for random access. Raises LogPathError if the file can't be read."""
     try:
         file = FileIO(path)
     except OSError as error:

@@ -1,9 +1,8 @@
-"""Single entries of an `.index` or `.timeindex`, found by bisection.
+"""Find single entries of an `.index` or `.timeindex` by bisection.
 
-The index of a 1 GiB segment has some 65,000 entries, and that of an active segment is
-preallocated to 10 MiB. A lookup reads only the few entries that it compares. It trusts
-that entries ascend and that zeros follow the last one only, so its result is a hint,
-which the caller compares with the batch at that position. `tagwire.log.indexes` reads
+The index of a 1 GiB segment has about 65,000 entries, and the index of an active segment is preallocated to 10 MiB. A
+lookup reads only the few entries that it compares. It assumes that entries ascend and that zeros follow the last entry
+only, so its result is a hint, which the caller compares with the batch at that position. `tagwire.log.indexes` reads
 all entries, and `verify` checks them.
 """
 
@@ -22,9 +21,9 @@ from tagwire.text_format import count
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):
-    """The entries of an index as pairs of numbers, with offsets relative to the segment's base.
+    """The entries of an index as tuples of numbers, with offsets relative to the segment's base.
 
-    `read` gives the bytes of the index, by their number and where they begin.
+    `read(size, start)` returns bytes of the index.
     """
 
     def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:
@@ -39,7 +38,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        """An entry. Raises IndexError, LogPathError, and LogError if the file was cut meanwhile."""
+        """Return an entry. Raises IndexError, LogPathError, and LogError if the file was cut in the meantime."""
         number, width = range(self._count)[index], self._layout.size
         try:
             data = self._read(width, number * width)
@@ -50,14 +49,14 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """The last entry whose number in this column is at most `value`; None if there is none."""
+        """Return the last entry whose number in this column is at most `value`, or None."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """The entries of an index file; `layout` comes from its class in `tagwire.log.indexes`. Raises LogPathError."""
+    """Open an index file; `layout` is `LAYOUT` of its class in `tagwire.log.indexes`. Raises LogPathError."""
     try:
         file = FileIO(path)
     except OSError as error:

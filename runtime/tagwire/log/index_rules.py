@@ -1,12 +1,11 @@
-"""The rules about the files beside a segment, checked in the same pass as its batches.
+"""Check the index files of a segment in the same pass as its batches.
 
-Entries and batches both ascend, so each rule remembers its place among the entries and
-checks those that the current batch decides.
+Entries and batches both ascend, so each rule remembers the next entry to check and checks the entries that the current
+batch decides.
 
-Brokers have changed what they write into offset indexes: the first offset of an append
-(0.8, 0.9), its last (0.10 to 3), the last of each batch (4), and after compaction the
-last that was kept. All of these give a reader what it needs: every batch before the
-position ends below the offset, and a batch at or after the position has it.
+Brokers have changed what they write into offset indexes: the first offset of an append (0.8, 0.9), its last offset
+(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. All of these serve a
+reader: every batch before the position ends below the offset, and a batch at or after the position has the offset.
 """
 
 from collections import deque
@@ -22,7 +21,7 @@ from tagwire.log.transactions import ABORT
 
 
 class IndexRule:
-    """A file beside a segment: its entries, what was seen of the segment so far, and the problems."""
+    """The rules for one index file: its entries, the state of the pass so far, and the problems."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -30,11 +29,11 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Take the next batch."""
+        """Check the entries that the next batch decides."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Finish after the last batch."""
+        """Check the remaining entries after the last batch."""
 
 
 class OffsetIndexRule(IndexRule):
@@ -128,7 +127,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """TWL222, TWL223: each entry has an abort marker, and each abort after records has an entry."""
+    """TWL222, TWL223: each entry has an abort marker, and each aborted transaction with records has an entry."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))
@@ -147,7 +146,7 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """The remaining entries, each of which breaks a rule, as far as their problems are kept."""
+    """Yield the remaining entries, all of which break a rule, until enough problems are kept; count the others."""
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number
@@ -157,7 +156,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """The rules for the files beside a segment, and the errors of files that can't be read."""
+    """Return the rules for the index files of a segment, and the errors of files that can't be read."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (

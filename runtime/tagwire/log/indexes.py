@@ -1,11 +1,11 @@
-"""The indexes beside a segment: where offsets are, when timestamps were reached, which transactions were aborted.
+"""The indexes of a segment: positions of offsets, offsets of timestamps, and aborted transactions.
 
     .index       int32 offset above the segment's base, int32 position; sparse, one entry every few kilobytes
     .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
     .txnindex    int16 version, then an AbortedTxn of the archive
 
-The first two are preallocated while their segment is active, and then end in zeros, which
-are not entries. They are kept as bytes, because most entries are never looked at.
+The first two are preallocated while their segment is active, and then end in zeros, which are not entries. They are
+kept as bytes, because most entries are never used.
 """
 
 from bisect import bisect_right
@@ -21,11 +21,11 @@ from tagwire.log.errors import LogLimitError, refuse, unreadable
 from tagwire.text_format import count
 
 _MOST_BYTES: Final = 1 << 26
-"""The most bytes of an index: sixteen times one that points to a batch every 4096 bytes of the largest segment."""
+"""The maximum size of an index: sixteen times the index of the largest segment with a batch every 4096 bytes."""
 
 
 class OffsetEntry(NamedTuple):
-    """A batch with this offset is found from this position on."""
+    """The offset is found at this position or later."""
 
     offset: int
     position: int
@@ -48,9 +48,9 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """All bytes of a small file. Raises LogPathError, and LogLimitError under this rule if it is longer than `most`.
+    """Return all bytes of a small file. Raises LogPathError, and LogLimitError with this rule above `most` bytes.
 
-    Brokers keep these files small. A large one is a sparse file made as an attack, or a file of another kind.
+    Brokers keep these files small. A large file is a sparse file made as an attack, or a file of another kind.
     """
     try:
         with path.open("rb") as file:
@@ -83,14 +83,14 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """The number of an entry; a negative one counts from the end. Raises IndexError."""
+        """Resolve a negative entry number, which counts from the end. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """The entries that are not above the previous one. Other entries become no objects."""
+        """Yield the number of each entry that is not above the previous one, without an object per entry."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -102,12 +102,12 @@ class _Index:
         raise NotImplementedError
 
     def at(self, index: int) -> int:
-        """The position of an entry in the file."""
+        """Return the position of an entry in the file."""
         return index * self.LAYOUT.size
 
 
 class OffsetIndex(_Index, Sequence[OffsetEntry]):
-    """The entries of an `.index` file, with offsets as the log has them."""
+    """The entries of an `.index` file, with absolute offsets."""
 
     LAYOUT = Struct(">ii")
 
@@ -122,13 +122,13 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """A position from which this offset is found; 0 if the index has no nearer one."""
+        """Return a position from which this offset is found; 0 if no entry is nearer."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
 
 class TimeIndex(_Index, Sequence[TimeEntry]):
-    """The entries of a `.timeindex` file, with offsets as the log has them."""
+    """The entries of a `.timeindex` file, with absolute offsets."""
 
     LAYOUT = Struct(">qi")
 
@@ -143,18 +143,18 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """An offset from which records of this timestamp or later are found."""
+        """Return an offset from which records of this timestamp or later are found."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 
 
 def read_transaction_index(path: Path) -> list[AbortedTransaction]:
-    """The entries of a `.txnindex` file. Raises LogError."""
+    """Return the entries of a `.txnindex` file. Raises LogError."""
     return [entry for _, entry in placed_transactions(path)]
 
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Each entry with its place in the file. Raises LogError."""
+    """Yield each entry after its position in the file. Raises LogError."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0

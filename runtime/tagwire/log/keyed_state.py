@@ -1,8 +1,7 @@
 """The state of a coordinator's log: the last value of every key, with transactions resolved.
 
-The records of a transaction count when its commit marker comes, and not at all after an
-abort. They keep the place of the record, not of the marker: a value that was written
-outside of the transaction in between is newer.
+The records of a transaction count once its commit marker is read, and never after an abort. A record keeps its own
+offset, not the marker's: a value written in between, outside the transaction, is newer.
 """
 
 from collections.abc import Iterator
@@ -18,12 +17,12 @@ class Kept(NamedTuple):
     """The last value of a key."""
 
     offset: int
-    """Of its record."""
+    """The offset of the record."""
     entry: Entry
 
 
 class KeyedState:
-    """Feed it entries in the order of the log."""
+    """The values after the entries added so far. Add them in log order."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
@@ -31,7 +30,7 @@ class KeyedState:
         """The records of open transactions, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
-        """Add the next entry; `producer_id` is that of its transaction, or None."""
+        """Add the next entry; `producer_id` is the producer of its transaction, or None."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
         elif producer_id is not None:
@@ -51,15 +50,15 @@ class KeyedState:
             self.add(kept.offset, kept.entry)
 
     def entries(self) -> Iterator[Entry]:
-        """The current values."""
+        """Yield the current values."""
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        """The values written by open transactions."""
+        """Yield the values written by open transactions."""
         return (kept.entry for each in self._pending.values() for kept in each)
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """The identity of a key, which older versions of it share."""
+    """Return the identity of a key, which is the same in older versions of the key."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)

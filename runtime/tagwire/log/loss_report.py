@@ -1,4 +1,4 @@
-"""What a conversion of logs lost: one line for each field and reason, not for each record."""
+"""The losses of a log conversion, counted by field and reason, not listed by record."""
 
 import re
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """One kind of loss: the field such as `records[].headers[]`, the reason, the count, and the first place."""
+    """One kind of loss: the field, such as `records[].headers[]`, the reason, the count, and the first location."""
 
     path: str
     reason: str
     times: int
     file: str
-    """Of the first loss: its segment, the position of its batch, and the value."""
+    """The segment of the first loss; below, the position of its batch, and the lost value."""
     position: int
     value: str
 
@@ -31,7 +31,7 @@ class LossReport:
         self._rows: dict[tuple[str, str], LossRow] = {}
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
-        """Count losses of a batch."""
+        """Count the losses of a batch."""
         for loss in losses:
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
 
@@ -46,11 +46,10 @@ class LossReport:
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 
     def rows(self) -> list[LossRow]:
-        """The kinds, the most frequent first."""
+        """Return the rows, the most frequent loss first."""
         return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """As what JSON can hold."""
         return [row._asdict() for row in self.rows()]
 
     def __len__(self) -> int:

@@ -1,20 +1,20 @@
-"""What the names of files and folders of a log say.
+"""Parse the names of a log's files and folders.
 
-alpha-0/00000000000000000091.log          segment of topic alpha, partition 0, whose first offset is 91
-        00000000000000000091.index        and so on: indexes and the producers' state at this offset
-        00000000000000000091.log.deleted  no longer a part of the log
-        00000000000000000091.log.swap     cleaned, about to replace the segments it was made from
-        00000000000000000091.log.cleaned  cleaning was not finished
-        00000000000000000091-0000000003.checkpoint     snapshot of a metadata log: offset and epoch
-alpha-0.<32 hex digits>-delete            a partition that is going, coming from another disk (-future), or that
-                                          nobody knows (-stray)
+    alpha-0/00000000000000000091.log           segment of topic alpha, partition 0, whose first offset is 91
+            00000000000000000091.index         and so on: indexes and the producers' state at this offset
+            00000000000000000091.log.deleted   no longer a part of the log
+            00000000000000000091.log.swap      cleaned, about to replace the segments it was made from
+            00000000000000000091.log.cleaned   cleaning was not finished
+            00000000000000000091-0000000003.checkpoint   snapshot of a metadata log: offset and epoch
+    alpha-0.<32 hex digits>-delete             a partition being deleted, moved from another disk (-future), or
+                                               unknown to the cluster (-stray)
 
-Kafka's local tiered storage has the topic's id in the folder's name, and the first offset, with or
-without zeros, and the copy's id in the names of files. Such an id never ends in a digit:
+In Kafka's local tiered storage, folder names end with the topic id, and file names have the first offset, with or
+without leading zeros, and the id of the copy. Such an id never ends in a digit:
 
-alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log        a copy of the segment
-                               91-u7nQ6ZwPTuyz3Aqdmha0Tw.index      and so on; .snapshot has the producers' state behind
-                               91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint                       its last record
+    alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log     a copy of the segment
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   and so on; .snapshot has the producers' state
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint        after its last record
 """
 
 import re
@@ -34,32 +34,32 @@ _PARTITION: Final = re.compile(
 
 
 class LogFile(NamedTuple):
-    """A file of a partition by its name."""
+    """A parsed file name of a partition."""
 
     base_offset: int
     kind: str
-    """log, index, timeindex, txnindex, snapshot or checkpoint; in tiered storage leader_epoch_checkpoint as well."""
+    """log, index, timeindex, txnindex, snapshot or checkpoint; in tiered storage also leader_epoch_checkpoint."""
     state: str
-    """deleted, swap, cleaned, or nothing."""
+    """deleted, swap, cleaned, or an empty string."""
     epoch: int | None
-    """Of the snapshot of a metadata log."""
+    """The epoch of a metadata snapshot."""
     is_copy: bool = False
-    """Whether it is a copy in tiered storage."""
+    """Whether the file is a copy in tiered storage."""
 
 
 class PartitionName(NamedTuple):
-    """A partition by the name of its folder."""
+    """A parsed folder name of a partition."""
 
     topic: str
     partition: int
     state: str
-    """delete, future, stray, or nothing."""
+    """delete, future, stray, or an empty string."""
     topic_id: str = ""
     """In tiered storage, in URL-safe base64."""
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """What the name of a file says, given as a Path, or alone as text; None if it is no partition's numbered file."""
+    """Parse the name of a file, from its path or the name alone; None if the name has no offset as Kafka writes it."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
@@ -69,11 +69,11 @@ def log_file(path: Path | str) -> LogFile | None:
 
 
 def partition_name(path: Path) -> PartitionName | None:
-    """What the name of a folder says; None if it is no partition's."""
+    """Parse the name of a folder; None if it is not a partition's name."""
     match = _PARTITION.fullmatch(path.name)
     return match and PartitionName(match["topic"], int(match["partition"]), match["state"] or "", match["id"] or "")
 
 
 def segment_file(base_offset: int, kind: str) -> str:
-    """The name of a segment's file."""
+    """Return the name of a segment's file."""
     return f"{base_offset:020}.{kind}"

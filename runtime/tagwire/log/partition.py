@@ -1,10 +1,9 @@
-"""A partition's folder: its segments in order, and the files next to them.
+"""A partition folder: its segments in order, and the files next to them.
 
-The segments are those that a broker would load when it starts. `.deleted` files no longer
-belong to the log, and `.cleaned` files are unfinished. A `.swap` file is a finished one
-that the broker had no time to put in the place of the segments that it was made from.
-Some of these may be gone, so the `.swap` counts and they don't, unless a `.cleaned` at or
-before it shows that its group was unfinished.
+The segments are the ones that a broker would load when it starts. `.deleted` files no longer belong to the log, and
+`.cleaned` files are unfinished. A `.swap` file is finished, but the broker stopped before it could replace the original
+segments. Some of the originals may be deleted, so the `.swap` file is used and the originals are not, unless a
+`.cleaned` file at or before its offset shows that its group was unfinished.
 """
 
 import os
@@ -31,7 +30,7 @@ _ATTEMPTS: Final = 3
 
 
 class Partition:
-    """The folder of a partition, or any folder with segments. Raises LogPathError."""
+    """A partition folder, or any folder with segments. Raises LogPathError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -47,18 +46,18 @@ class Partition:
         self.partition = name.partition if name else None
         self._topic_id = name.topic_id if name else ""
         self.state = name.state if name else ""
-        """delete, future or stray, if the folder's name says so."""
+        """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again; None if it still has the same files. Raises LogPathError."""
+        """List the folder again; return None if it still has the same files. Raises LogPathError."""
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
         """Return the segments of an earlier listing that are gone, though Kafka doesn't remove such segments.
 
-        Retention deletes the first segments and truncation the last ones. Compaction replaces a segment and deletes
-        those right behind it.
+        Retention deletes the first segments and truncation the last ones. Compaction replaces a segment and deletes the
+        segments right after it.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -78,7 +77,7 @@ class Partition:
         return tuple(self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """Every file of the folder at the time of listing, one after the other: there may be many."""
+        """Iterate over the files of the folder at the time of listing, which may be many."""
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -87,7 +86,7 @@ class Partition:
             if each.endswith(end) and (name := log_file(each)) is not None:
                 yield self.path / each, name
 
-    # ------------------------------------------------------------ the log
+    # ------------------------------------------------------------ segments
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -99,7 +98,7 @@ class Partition:
         found: dict[int, Segment] = {}
         for path, name in self._named("log"):
             segment, known = self._segment(path, name), found.get(name.base_offset)
-            if known is None or segment.size > known.size:  # a tiered storage may have two copies
+            if known is None or segment.size > known.size:  # tiered storage may have two copies
                 found[name.base_offset] = segment
         for swap in swaps:
             first = swap.base_offset or 0
@@ -108,12 +107,12 @@ class Partition:
         return tuple(found[base] for base in sorted(found))
 
     def _segment(self, path: Path, name: LogFile) -> Segment:
-        """A segment of the folder; another for files that are not on this machine."""
+        """Return a segment; overridden for files on another machine."""
         return Segment(path, name)
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
-        """Files that belong to none of the segments: deleted ones, and leftovers of cleaning."""
+        """Files that belong to none of the segments: deleted files, and leftovers of cleaning."""
         counted = {each.path for each in self.segments}
         return tuple(
             path
@@ -132,10 +131,10 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """The batches of all segments, from the one with `start_offset` on, or in a gap from the next one.
+        """Yield the batches of all segments, from the batch with `start_offset` on, or from the next one in a gap.
 
-        With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`, a
-        batch that is cut off at the end of the last segment is left out; `skip` is as for `Segment.batches`. Raises
+        With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`,
+        leave out a batch that is cut off at the end of the last segment. `skip` is as for `Segment.batches`. Raises
         LogError.
         """
         if from_log_start and self.log_start_offset is not None:
@@ -152,9 +151,9 @@ class Partition:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """Like `batches`, each with its segment and its position there.
+        """Yield each batch of `batches` with its segment and its position in the segment.
 
-        If a segment is gone because a broker has compacted or deleted it meanwhile, the folder is listed again.
+        If a broker has compacted or deleted a segment in the meantime, list the folder again.
         """
         listed: Partition | None = self
         while listed is not None:
@@ -173,16 +172,16 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """The segments from the one that may have this offset, each with whether the offset is searched in it.
+        """Yield the segments from the one that may have this offset, each with whether to search it for the offset.
 
-        An offset that the first one lacks is in the first batch of the next one.
+        If the first segment does not have the offset, reading begins with the first batch of the next one.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
         for number, segment in enumerate(self.segments[first:]):
             yield segment, number == 0
 
-    # ------------------------------------------------------------ what stands beside it
+    # ------------------------------------------------------------ files next to segments
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
@@ -212,15 +211,15 @@ class Partition:
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The entries of the latest `.snapshot`, after its offset; 0 and none without one. Raises LogError."""
+        """The offset and entries of the latest `.snapshot`; 0 and no entries without a snapshot. Raises LogError."""
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
 
     def _snapshots(self) -> dict[int, Path]:
-        """Each `.snapshot` by its offset.
+        """Return the path of each `.snapshot` by its offset.
 
-        Tiered storage has them under the first offset of the segment before, so that of the last segment is left out.
+        Tiered storage names a snapshot after the first offset of the previous segment, so the last one is left out.
         """
         bases = sorted({name.base_offset for _, name in self._named("log")})
         behind = dict(pairwise(bases))
@@ -231,7 +230,7 @@ class Partition:
         }
 
     def _fetched(self, path: Path) -> Path:
-        """A small file of the folder; for one on another machine, after it was fetched."""
+        """Return the path of a small file; overridden to download the file from another machine."""
         return path
 
     @property
@@ -243,7 +242,7 @@ class Partition:
     def log_start_offset(self) -> int | None:
         """The start offset of the log, from `log-start-offset-checkpoint` in the parent folder. Raises LogError.
 
-        Records below it are deleted, although their bytes may still be there.
+        Records below this offset are deleted, although their bytes may still exist.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
@@ -252,7 +251,7 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the broker has compacted it, by `cleaner-offset-checkpoint` in the parent folder. Raises LogError."""
+        """Whether `cleaner-offset-checkpoint` in the parent folder lists the partition. Raises LogError."""
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
             return False
@@ -263,7 +262,7 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Each segment with the next one; the last with None. A partition may have no segments."""
+    """Yield each segment with the next one, the last segment with None. A partition may have no segments."""
     return zip(segments, (*segments[1:], None), strict=False)
 
 

@@ -1,8 +1,7 @@
-"""Messages in the keys and values of records, as one more column beside those of the records.
+"""Decode the messages in record keys and values into one more column of a log.
 
-Records of coordinators and of the metadata log begin with their type and version, so each
-row has its own version, and rows of other types are null. The values of any other message
-are all in the one version that the caller gives.
+Records of coordinators and of the metadata log begin with their type and version, so each row has its own version, and
+rows of other types are null. For any other message, the caller gives one version for all values.
 """
 
 from collections.abc import Iterable
@@ -23,11 +22,11 @@ _SOURCES: Final = {
     "coordinator-value": ("key", "value", _CONTROL),
     "metadata": ("value", _CONTROL),
 }
-"""By kind of message: the columns that hold it and its type. Transaction markers are not such records."""
+"""The columns that each kind of message needs. Transaction markers (`is_control`) have no message."""
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""The version given to a value that is too short to have one. No message has it, so it is rejected."""
+"""The version given to a value that is too short to have a version. No message has it, so the value is rejected."""
 
 
 class Payload:
@@ -55,16 +54,16 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """The columns of records, followed by those that messages are read from, unless they are requested anyway."""
+        """Return the columns of records, followed by the missing columns that the message is decoded from."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """The messages of a column of bytes."""
+        """Decode a column of bytes into messages."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """The columns of `root`, with messages last, from an array that has the other columns."""
+        """Return the columns of `root`, the messages last, from an array that has the other columns."""
         if native:
             from tagwire._columns import with_message
 
@@ -80,7 +79,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """The version and the body of a row's payload; None for both if it has another type."""
+        """Return the version and the body of a row's payload; None for both if the row has another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data
@@ -101,7 +100,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):  # longer than it need be
+            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):  # longer than necessary
                 return None, None
             numbers.append(number)
         if numbers[:2] != [_FRAME_VERSION, self.message.API_KEY]:

@@ -15,7 +15,7 @@ Skip = Callable[[LogError | LogPathError], object]
 class PlacedBatch(RecordBatch):
     """A batch of a file. Reading its records raises LogError with the file and the byte position.
 
-    If `skip` is set, the error is passed to it instead, and the records before it are all that the batch has.
+    If `skip` is set, it gets the error instead, and the batch ends before the invalid record.
     """
 
     __slots__ = ("_file", "_position", "skip")
@@ -39,7 +39,7 @@ class PlacedBatch(RecordBatch):
             self._report(self.skip, placed(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
-        """Report each error once, however often the records are read."""
+        """Report each error once, no matter how often the records are read."""
         known = self.__dict__.setdefault("_reported", set())
         if str(error) not in known:
             known.add(str(error))
@@ -65,12 +65,12 @@ class PlacedBatch(RecordBatch):
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        if self.skip is not None:  # the header may promise more records than can be read
+        if self.skip is not None:  # the header may state more records than can be read
             return self._counted
         with self._placing():
             return super().__len__()
 
     def walk(self) -> Walk:
-        """The same as for any batch. Raises LogError."""
+        """Walk the records as in `RecordBatch`. Raises LogError."""
         with self._placing():
             return super().walk()

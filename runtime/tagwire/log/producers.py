@@ -1,4 +1,4 @@
-"""The `.snapshot` files of a partition: what a broker knew about its producers at an offset."""
+"""Read the `.snapshot` files of a partition: the broker's state of its producers at an offset."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +16,8 @@ _CRC_END: Final = 6
 
 
 def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
-    """Its entries, as the archive's message ProducerSnapshot has them: `producer_id`, `epoch`, `last_sequence`,
-    `last_offset`, `offset_delta`, `timestamp`, `coordinator_epoch`, `current_txn_first_offset`.
+    """Return the entries of a snapshot, as in the archive's message ProducerSnapshot: `producer_id`, `epoch`,
+    `last_sequence`, `last_offset`, `offset_delta`, `timestamp`, `coordinator_epoch`, `current_txn_first_offset`.
 
     Raises LogError.
     """

@@ -1,14 +1,12 @@
-"""Checksums of ranges of a file, in a time that does not grow with the range.
+"""Compute checksums of ranges of a file, in a time that does not grow with the range.
 
-After damage, every position is tried as the beginning of a batch. Each candidate may claim
-to be as long as the rest of the file, so computing every checksum in full would take
-minutes for a few megabytes. CRCs are linear: the checksum of a range follows from those of
-two prefixes of the file. So the file is read once, and the checksum of each prefix of whole
-blocks is kept.
+After damage, every position is tried as the beginning of a batch. Each candidate may claim to be as long as the rest of
+the file, so computing every checksum in full would take minutes for a few megabytes. CRCs are linear: the checksum of a
+range follows from the checksums of two prefixes of the file. So the file is read once, and the checksum of each prefix
+of whole blocks is kept.
 
-With `shift(c, n)` for a checksum times x^(8n), that of two parts is
-`shift(first, len(second)) ^ second`. Source: zlib's crc32_combine; arithmetic in
-GF(2) modulo the polynomial, with the lowest power in the highest bit.
+If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
+Source: zlib's crc32_combine; arithmetic in GF(2) modulo the polynomial, with the lowest power in the highest bit.
 """
 
 from array import array
@@ -35,10 +33,10 @@ class RangeSums:
         self._before = array("L", [0])
         """The checksum of all bytes before each block."""
         self._powers = array("L", [_ONE])
-        """x to the power of the number of bits in a number of blocks."""
+        """Element n is x to the power of the number of bits in n blocks."""
 
     def of(self, start: int, end: int) -> int:
-        """The checksum of the bytes from `start` to before `end`."""
+        """Return the checksum of the bytes from `start` to before `end`."""
         if end - start <= _DIRECT:
             return extended(self._algorithm, 0, self._data[start:end])
         first, last = -(-start >> _BLOCK_BITS), end >> _BLOCK_BITS

@@ -1,4 +1,4 @@
-"""`tagwire.log.read`: the batches of a path, whatever kind of path it is."""
+"""`tagwire.log.read`: the batches of a segment file or a partition folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,19 +25,16 @@ def read(
     from_log_start: bool = False,
     skip: Skip | None = None,
 ) -> Iterator[RecordBatch]:
-    """Iterate over the batches of a segment file or a partition's folder, in order of offset.
+    """Iterate over the batches of a segment file or a partition folder, in offset order.
 
-    Begins with the batch that holds `start_offset`, or with the next one if
-    compaction removed it; the batch may begin at a lower offset. `format`, `only`
-    and `strict` are as for `tagwire.records.read_batches`. With `from_log_start`,
-    batches that the folder's log-start-offset-checkpoint marks as deleted are left
-    out (folders only). With `partial`, a batch that is cut off at the end of the
-    log is left out. Zeros up to the end of a file, as in an active segment, end
-    its data. `skip` is as for `Segment.batches`: if it is given, reading goes on after
-    damage.
+    Begins with the batch that holds `start_offset`, or with the next one if compaction removed it; the batch may begin
+    at a lower offset. `format`, `only` and `strict` are as for `tagwire.records.read_batches`. With `from_log_start`,
+    batches that the folder's log-start-offset-checkpoint marks as deleted are left out (folders only). With `partial`,
+    a batch that is cut off at the end of the log is left out. Zeros up to the end of a file, as in an active segment,
+    end its data. `skip` is as for `Segment.batches`: if it is given, reading continues after damage.
 
-    Raises LogPathError at once if there is no log, FormatError for an unknown
-    name, and while reading LogError at the first invalid batch.
+    Raises LogPathError at once if there is no log, FormatError for an unknown name, and while reading LogError at the
+    first invalid batch.
     """
     formats = format_set(format, only=only, strict=strict)
     where = Path(path)

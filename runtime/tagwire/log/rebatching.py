@@ -1,11 +1,10 @@
-"""Batches of another size: records of several batches joined, or those of one batch split.
+"""Resize batches: join the records of several batches, or split a batch.
 
-The head of a batch holds for every record in it. So records are never joined across a
-change of producer, epoch, transaction, leader epoch, timestamp type, delete horizon, format
-or codec, nor across markers, nor where the sequence numbers of a producer skip, since a
-batch stores only the first one. Markers and emptied batches stay as they are. Offsets,
-timestamps and sequence numbers of records do not change, and each offset in the range of an
-old batch is in the range of a new one.
+A batch header applies to every record in the batch. So records are never joined across a change of producer, epoch,
+transaction, leader epoch, timestamp type, delete horizon, format or codec, nor across markers, nor where a producer's
+sequence numbers skip, because a batch stores only the first one. Markers and emptied batches are not changed. Offsets,
+timestamps and sequence numbers of records do not change, and each offset in the range of an old batch is in the range
+of a new one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,21 +20,21 @@ if TYPE_CHECKING:
 
 _INT32: Final = 0x7FFFFFFF
 _HEAD: Final = 61
-"""Bytes of the head of a v2 batch, the longest head."""
+"""The size of a v2 header, the longest batch header, in bytes."""
 _MESSAGE: Final = 34
-"""Bytes of a v1 message without key and value."""
+"""The size of a v1 message without key and value, in bytes."""
 
 
 class BatchSize(NamedTuple):
-    """The size of new batches: as many records as both bounds allow, and at least one; None is no bound."""
+    """The bounds of new batches. A batch has as many records as both allow, but at least one; None is unbounded."""
 
     bytes: int | None = None
-    """Bytes of the batch before compression."""
+    """The size of the batch before compression, in bytes."""
     records: int | None = None
 
 
 class Piece(NamedTuple):
-    """A batch being written: the position it began at, the bytes read for it, and its codec."""
+    """A batch to write: the position of its first source batch, the bytes and batches read for it, and its codec."""
 
     position: int
     source_bytes: int
@@ -49,16 +48,16 @@ Key = tuple[Any, ...]
 
 
 def as_they_are(batches: Placed) -> Iterator[Piece]:
-    """Each batch as a piece."""
+    """Yield each batch as a piece."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """The batches of a segment, regrouped to this size in their own format.
+    """Yield the batches of a segment, regrouped to this size in their own format.
 
-    New batches are not packed yet. Sizes are measured in the format `to`, by default their own. Raises LogError for
-    records that can't be read.
+    New batches are not compressed yet. Sizes are measured in the format `to`, by default in the batches' own format.
+    Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -93,13 +92,13 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 
 
 class _Source:
-    """The records of a batch that are being moved, by native code where it can, otherwise one at a time as objects.
+    """The remaining records of a source batch: moved by native code if possible, otherwise read as objects.
 
     Raises LogError for records that can't be read.
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
+        is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured differently
         self.batch = batch
         self._next: Record | None = None
         self.moved = movable(batch, stored=True) if is_moved else None
@@ -108,7 +107,7 @@ class _Source:
 
     @property
     def left(self) -> int:
-        """The number of records left."""
+        """The number of remaining records."""
         return self._left if self.moved is None else self.moved.left
 
     @property
@@ -119,7 +118,7 @@ class _Source:
         return self.next().offset
 
     def next(self) -> Record:
-        """The next record as an object; all later ones are objects, too."""
+        """Return the next record as an object; from then on, all records are objects."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -129,13 +128,13 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Mark the next record as taken."""
+        """Remove the next record."""
         self._next = None
         self._left -= 1
 
 
 class _Group:
-    """Records that become one batch, with the properties of the first of its source batches."""
+    """Records that become one batch, with the properties of its first source batch."""
 
     def __init__(
         self,
@@ -160,19 +159,19 @@ class _Group:
         self.key = key
         self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
         self.run: RecordRun | None = None
-        """The run that native code has moved; otherwise `records` holds objects."""
+        """The records that native code has moved; if None, `records` has objects."""
         self.records: list[Record] = []
         self.bytes = 0 if is_messages else _HEAD
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
-        """Whether the records of this batch, the next in the log, may join these."""
+        """Whether the records of the next batch of the log may join this group."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
         return within_reach and self.key == key and sequence == batch.base_sequence
 
     def take(self, source: _Source) -> bool:
-        """Take records as long as there is room; returns whether any were taken."""
+        """Take records as long as there is room; return whether any were taken."""
         before = source.left
         if source.moved is not None and not self.records:
             self._move(source.moved)
@@ -217,16 +216,16 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # sets of messages end with their last message
+        if self.format.records is not None:  # message sets end with their last message
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        elif self.first.timestamp_type == "append":  # only a wrapper has room for the producer's timestamps
+        elif self.first.timestamp_type == "append":  # only a wrapper stores the producer's timestamps
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """A builder for a batch with the flags and the producer of this one; `changes` are those of BatchBuilder."""
+    """Return a builder with the flags and the producer of a batch; `changes` are arguments of BatchBuilder."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -246,7 +245,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 
 def _key(batch: RecordBatch) -> Key:
-    """The properties that batches must share to be joined."""
+    """Return the properties that batches must share to be joined."""
     is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
@@ -264,7 +263,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """A sequence number a number of records later: 0 follows the highest. -1, which means none, stays."""
+    """Add to a sequence number; 0 follows the highest one, and -1, which means none, stays."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -272,13 +271,13 @@ def _later(sequence: int, by: int) -> int:
 
 
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """The most bytes of a message in formats without batches."""
+    """Return the maximum size of a message, in bytes."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)
     return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
 
 
 def _record_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """The bytes of a v2 record; records of other batch formats are at most one byte longer."""
+    """Return the size of a v2 record in bytes; records of other batch formats are at most one byte longer."""
     body = 1 + _zigzag(timestamp_delta) + _zigzag(offset_delta) + _zigzag(len(record.headers))
     body += _sized(record.key) + _sized(record.value)
     for key, value in record.headers:

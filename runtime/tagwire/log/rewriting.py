@@ -1,10 +1,8 @@
-"""Compacted segments: the batches that the rule leaves, in new segments with new indexes.
+"""Write compacted segments: the batches that compaction keeps, with new indexes.
 
-Each segment becomes a segment and keeps the time of its last write, which in older formats
-tells how old a tombstone is. An empty one is removed, unless it is the first of the log.
-Which segments are joined follows from sizes alone (`groups`), and each group can be written
-separately: of the log before it, only open transactions matter, and `look_back` finds
-these.
+Each segment becomes a segment and keeps its modification time, which in older formats tells how old a tombstone is. An
+empty segment is removed, unless it is the first one of the log. Segments are joined by size alone (`groups`), and each
+group can be written separately: of the log before a group, only open transactions matter, and `look_back` finds them.
 """
 
 import os
@@ -33,10 +31,10 @@ Explain = Callable[[Segment, Record, str], None]
 
 
 class SegmentReport(NamedTuple):
-    """A segment before and after."""
+    """A segment before and after compaction."""
 
     file: Path | str
-    """A path, or a URL as text."""
+    """A path, or a URL as a string."""
     batches: int
     records: int
     bytes: int
@@ -44,19 +42,18 @@ class SegmentReport(NamedTuple):
     new_records: int
     new_bytes: int
     emptied: int
-    """Batches that stay, but without records."""
+    """The number of batches that are kept without records."""
     kept: dict[str, int]
-    """Records by reason, as in `tagwire.log.compaction.KEPT`."""
+    """The number of kept records by reason, as in `tagwire.log.compaction.KEPT`."""
     removed: dict[str, int]
-    """And in REMOVED."""
+    """The number of removed records by reason, as in REMOVED."""
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
         return self._asdict() | {"file": str(self.file)}
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
-    """Which segments are joined: neighbours of at most `segment_bytes` together; with 0 each stays alone."""
+    """Group neighboring segments of at most `segment_bytes` in total; with 0, each segment is its own group."""
     found: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -151,7 +148,7 @@ class Rewriter:
 
 
 class Placed:
-    """Adds the file and the position to errors that don't have them: of writing a batch, and of compaction."""
+    """Adds the file and the position to an EncodeError, and the file to a CompactionError."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

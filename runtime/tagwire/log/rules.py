@@ -1,4 +1,4 @@
-"""The rules for logs, each with the id that `verify` reports and `LogError.rule` holds."""
+"""The rules for logs, with the ids that `verify` reports and `LogError.rule` holds."""
 
 from collections import Counter
 from typing import Final, NamedTuple
@@ -33,20 +33,20 @@ RULES: Final = {
     "TWL242": "leader epochs and their start offsets ascend in their checkpoint",
     "TWL243": "the leader epoch of a batch matches the checkpoint",
 }
-"""Id to rule. 1: batches and segments; 2: indexes, snapshots and checkpoints."""
+"""Rules by id. TWL1xx: batches and segments; TWL2xx: indexes, snapshots and checkpoints."""
 
 
 class Problem(NamedTuple):
     """A rule that a file breaks, and where."""
 
     position: int
-    """Byte position in the file; in a text file, of the line."""
+    """The byte position in the file; in a text file, the position of the line."""
     rule: str
     message: str
 
 
 _MOST: Final = 1000
-"""How many problems of one rule are kept for each file."""
+"""The maximum number of problems that are kept for each rule and file."""
 
 
 class Problems:
@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count problems, and return whether the first of them should be added."""
+        """Count problems, and return whether to keep the first of them."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -79,7 +79,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """The kept problems, followed by a row for each rule that has more."""
+        """Return the kept problems, followed by a row for each rule that has more."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -1,13 +1,12 @@
-"""The intact batches of a damaged partition, as a partition that a broker can open.
+"""Copy the intact batches of a damaged partition into a partition that a broker can open.
 
-Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a
-batch, and a batch is left out if Kafka's own reader would reject its records. The base offset of a magic 2 batch
-is not covered by its checksum, so it may be wrong in a batch that is otherwise intact. Where
-offsets do not ascend, as few batches as possible are left out: a single wrong offset costs its
-own batch, not all later ones.
+Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a batch, and a batch is left
+out if Kafka's own reader would reject its records. The base offset of a magic 2 batch is not covered by its checksum,
+so it may be wrong in a batch that is otherwise intact. Where offsets do not ascend, as few batches as possible are left
+out: a single wrong offset costs its own batch, not all later ones.
 
-Indexes are rebuilt, and so is the checkpoint of leader epochs if it does not match.
-Snapshots of producers are left out; a broker without them builds them from the log.
+Indexes are rebuilt, and so is the leader epoch checkpoint if it contradicts the batches. Producer snapshots are left
+out; a broker without them builds them from the log.
 """
 
 import shutil
@@ -43,7 +42,7 @@ class SalvageReport(NamedTuple):
 
     file: Path
     batches: int
-    """Kept, and so on."""
+    """The number of kept batches; below, the number of kept records and bytes."""
     records: int
     bytes: int
     lost_bytes: int
@@ -66,14 +65,14 @@ def salvage(
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of its name in `output`.
 
-    The folder appears only when it is complete. If a running broker has removed segments meanwhile, the partition is
-    read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder
+    The folder appears only when it is complete. If a running broker has removed segments in the meantime, the partition
+    is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder
     exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # of an earlier attempt
+            for path in folder.iterdir():  # from an earlier attempt
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -89,11 +88,11 @@ class _EpochRun(NamedTuple):
 
 
 class _Salvage:
-    """The segments of one partition, in order."""
+    """The salvage of one partition, segment by segment in order."""
 
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)  # what Kafka reads is whole
+        self.format = format_set(format, strict=False)  # batches that Kafka can read are intact
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()
@@ -120,7 +119,7 @@ class _Salvage:
                 with open_file(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.format, self.limits)
                     self._keep(scan, self._choose(scan, max(base, self.last_offset + 1), end), writer)
-            except LogPathError as error:  # the other segments may be whole
+            except LogPathError as error:  # the other segments may be intact
                 self._unread(segment, writer.size, error)
         problems = sorted(self._problems.rows())
         return SalvageReport(segment.path, self._kept_batches, self._kept_records, writer.size, self._lost, problems)
@@ -140,7 +139,7 @@ class _Salvage:
             self.last_offset = batch.last_offset
 
     def _choose(self, scan: Scan, begin: int, end: int) -> list[_Span]:
-        """The spans of the batches to keep; the others are problems."""
+        """Return the spans of the batches to keep; the other batches are problems."""
         spans = []
         try:
             for piece in pieces(scan):
@@ -154,7 +153,7 @@ class _Salvage:
                 if self.tell:
                     self.tell(stop - self._reached)
                 self._reached = stop
-        except LogPathError as error:  # what was read before it is whole
+        except LogPathError as error:  # the bytes before the unreadable ones may be intact
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
             self._lose(Problem(self._reached, "TWL100", text), len(scan.data) - self._reached)
         chosen = ascending([span for span in spans if begin <= span.first <= span.last < end])
@@ -169,7 +168,7 @@ class _Salvage:
     def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
         try:
             size = segment.size
-        except LogPathError:  # it is gone
+        except LogPathError:  # the file is gone
             size = 0
         self._lose(unread(segment.path, error, self._reached), max(size - kept - self._lost, 0))
 
@@ -186,7 +185,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """A snapshot of a metadata log is kept whole or not at all, because half of one would be a wrong state."""
+        """Copy a metadata snapshot whole or not at all, because a part of a snapshot would be a wrong state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -199,7 +198,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """The checkpoint as it is, because it has leaders that wrote nothing, unless most batches contradict it."""
+        """Copy the checkpoint, which also has leaders without batches; rebuild it if most batches contradict it."""
         if not path.is_file():
             return
         try:
@@ -228,13 +227,13 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """The epoch of an offset, from ascending start offsets; None below the first one, where records may be deleted."""
+    """Return the epoch of an offset; None below the first start offset, where records may have been deleted."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """As many of the spans as possible, in order, with ascending offsets.
+    """Return as many of the spans as possible, in order, with ascending offsets.
 
     This is the longest increasing subsequence, found with the lowest last offset for each length.
     """

@@ -1,12 +1,11 @@
-"""One pass over the bytes of a segment: the positions of its batches, and the batches.
+"""Scan the bytes of a segment for its batches and their positions.
 
-A segment may be larger than memory, so each batch is read in its turn
-(`tagwire.log.file_bytes`), and nothing that is returned keeps the file open. The end of a
-batch follows from its head alone, so batches before a requested offset are skipped unread.
+A segment may be larger than memory, so batches are read one by one (`tagwire.log.file_bytes`), and returned batches
+don't keep the file open. The header alone gives the end of a batch, so batches before a requested offset are skipped
+unread.
 
-An active segment may be preallocated: zeros follow its last batch up to its full size. No
-batch begins with zeros, because it has a length. So zeros up to the end of the file end the
-data.
+An active segment may be preallocated: zeros follow its last batch up to its full size. No batch begins with zeros,
+because a batch has a length. So zeros up to the end of the file end the data.
 """
 
 from collections.abc import Iterator
@@ -26,18 +25,18 @@ from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.text_format import count
 
 _HEAD: Final = 17
-"""Bytes of a head up to the magic byte of v0, v1 and v2."""
+"""The size of a header up to the magic byte in v0, v1 and v2, in bytes."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""The rules that a batch of a format with the same magic byte may break."""
+"""The rules that a batch of another format with the same magic byte may break."""
 _ZEROS: Final = bytes(1 << 16)
 
 
 class BatchSpan(NamedTuple):
-    """The place of a batch, from its head alone."""
+    """The position, size and last offset of a batch, from its header alone."""
 
     position: int
     size: int
-    """All its bytes."""
+    """The size of the whole batch, in bytes."""
     last_offset: int
 
 
@@ -51,14 +50,14 @@ class Scan:
         self.limits = limits
         self._sums: SumCheck | None = None
         self._found: list[Format] = []
-        """The possible formats of the batch that was measured last."""
+        """The possible formats of the batch whose size was read last."""
         self._clear: Format | None = None
-        """The format of the batch that was measured last, if its head is unambiguous."""
+        """The format of the batch whose size was read last, if its header is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Each batch from here on with its position; with `partial`, one that is cut off at the end is left out.
+        """Yield each batch from a position on, with its position. Raises LogError at the first invalid batch.
 
-        Raises LogError at the first invalid one.
+        With `partial`, a batch that is cut off at the end is left out.
         """
         while not self.ends_at(position):
             try:
@@ -71,13 +70,13 @@ class Scan:
             position += batch.size
 
     def ends_at(self, position: int) -> bool:
-        """Whether the data end here: at the end of the file, or before zeros to its end."""
+        """Whether the data end at a position: at the end of the file, or before zeros to its end."""
         if self.data[position : position + _HEAD].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """The end of the zeros that begin here; the position itself if there are none."""
+        """Return the end of the zeros that begin at a position; the position itself if there are none."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
@@ -86,14 +85,14 @@ class Scan:
         return position
 
     def batch(self, position: int) -> PlacedBatch:
-        """The batch at this position, with its checksum verified. Raises LogError."""
+        """Return the batch at a position, with its checksum verified. Raises LogError."""
         try:
             return self._batch(position)
         except LogError as error:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """The error of a batch; if the bytes are a valid batch of other formats, it names them."""
+        """Return the error of a batch, extended by other formats in which the bytes are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -115,11 +114,11 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare for trying many positions that are not batches: a wrong checksum is then found at once."""
+        """Prepare for trying many positions that are not batches: from now on, wrong checksums are found fast."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     def may_begin(self, position: int, head: bytes) -> bool:
-        """Return whether a batch may begin here, whose first bytes are `head`."""
+        """Return whether a batch may begin at a position whose first bytes are `head`."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
@@ -127,7 +126,7 @@ class Scan:
         return self._sums.may_begin(position, head, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """The head of the batch at this position, without verifying its checksum. Raises LogError."""
+        """Return the header of the batch at a position, without verifying its checksum. Raises LogError."""
         data = self.data[position : position + self.size(position)]
         try:
             return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)
@@ -135,17 +134,17 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """The places of batches, from their heads, without verifying checksums. Raises LogError."""
+        """Yield the spans of batches, from their headers, without verifying checksums. Raises LogError."""
         while not self.ends_at(position):
             span = self.span(position)
             yield span
             position += span.size
 
     def span(self, position: int) -> BatchSpan:
-        """The end of the batch at this position, and its last offset. Raises LogError."""
+        """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.head_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # behind varints, or in bytes that may be two formats
+        if known is None or not known.gives_last_offset:  # after varints, or two possible formats
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         head = self.data[position : position + LONGEST]
@@ -157,16 +156,16 @@ class Scan:
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Forget what was read, because the file was written to."""
+        """Drop the cached bytes, because the file was written to."""
         if not isinstance(self.data, bytes):
             self.data.forget()
 
     # ------------------------------------------------------------ lengths
 
     def size(self, position: int) -> int:
-        """The bytes of the batch at this position, by the length in its head. Raises LogError.
+        """Return the size of the batch at a position, from the length in its header. Raises LogError.
 
-        If two formats are possible, the bytes of the longer one.
+        If two formats are possible, this is the size of the longer batch.
         """
         head = self.data[position : position + LONGEST]
         left = len(self.data) - position

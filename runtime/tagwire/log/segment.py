@@ -1,4 +1,4 @@
-"""A segment: a file of batches, with its indexes beside it."""
+"""A segment: a file of batches, with its index files."""
 
 import os
 import shutil
@@ -24,9 +24,8 @@ from tagwire.records import RecordBatch
 class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
-    Any file name is allowed; `base_offset` comes from the name of a segment, and is
-    None for other names. Raises LogPathError if there is no such file. With `name`, from
-    a listing, it neither looks for the file nor reads its name.
+    Any file name is allowed; `base_offset` comes from the name of a segment, and is None for other names. Raises
+    LogPathError if there is no such file. With `name`, from a folder listing, neither is checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -37,32 +36,32 @@ class Segment:
             name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
         self.end: int | None = None
-        """Where the file ends for every reader; None for its own end. The rest may be a batch that is being written."""
+        """The end of the file for every reader; None for its real end. A batch may be being written after it."""
 
     @property
     def name(self) -> str:
-        """What it is called in errors."""
+        """The name of the segment in errors."""
         return str(self.path)
 
     @property
     def size(self) -> int:
-        """Bytes of the file. Raises LogPathError where it is gone."""
+        """The size of the file in bytes. Raises LogPathError if the file is gone."""
         return self.status().st_size
 
     def status(self) -> os.stat_result:
-        """What the system says of the file. Raises LogPathError where it is gone."""
+        """Return the status of the file. Raises LogPathError if the file is gone."""
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
-        """The bytes of the file, up to `end`. Raises LogPathError."""
+        """Open the file, up to `end`. Raises LogPathError."""
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the file, or one beside it, with its time. Raises OSError, LogPathError."""
+        """Copy the file, or one of its index files, with its modification time. Raises OSError, LogPathError."""
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
-        """The entries of an index beside it, read as they are asked for. Raises LogPathError."""
+        """Open an index file to read single entries. Raises LogPathError."""
         return index_lookup(path, layout)
 
     def batches(
@@ -74,10 +73,10 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """The batches, from the one with `start_offset` on, or in a gap from the next one.
+        """Yield the batches, from the batch with `start_offset` on, or from the next one in a gap.
 
-        One pass, in the memory of a batch. Raises LogError at the first invalid batch. With `partial`, a last batch
-        that is cut off is left out. If `skip` is given, it is called with the error of each invalid part instead:
+        Makes one pass, in the memory of one batch. Raises LogError at the first invalid batch. With `partial`, a last
+        batch that is cut off is left out. If `skip` is given, it is called with the error of each invalid part instead:
         bytes that are not a batch, and records of a batch from the first invalid one on.
         """
         for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
@@ -92,7 +91,7 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """Like `batches`, each with its position in the file."""
+        """Yield each batch of `batches` after its position in the file."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
@@ -102,7 +101,7 @@ class Segment:
                 yield from without_damage(scan, position, skip, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
-        """The offset after the last batch, from the heads; None for a segment without batches."""
+        """Return the offset after the last batch, from the headers; None for a segment without batches."""
         with self.opened() as data:
             last = None
             for span in Scan(self.name, data, format).spans():
@@ -110,10 +109,10 @@ class Segment:
             return None if last is None else last + 1
 
     def position_of(self, scan: Scan, offset: int) -> int:
-        """The position of the first batch that has this offset or a later one.
+        """Return the position of the first batch that has this offset or a later one.
 
-        An index is a hint. A damaged one, or that of another segment, must not hide records, so its position is used
-        only if a whole batch is there that begins at or before the offset.
+        An index is a hint. A damaged index, or the index of another segment, must not hide records, so its position is
+        used only if a whole batch begins at that position, with a base offset at or below the requested one.
         """
         start = 0
         try:
@@ -128,13 +127,13 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # for whoever reads on from there: what is cut off may be left out
+            pass  # reading on from there raises the error, or skips a batch that is cut off
         return start
 
-    # ------------------------------------------------------------ what stands beside it
+    # ------------------------------------------------------------ index files
 
     def beside(self, kind: str) -> Path | None:
-        """The file of this kind (index, timeindex, txnindex, snapshot), if there is one."""
+        """Return the path of the index file of this kind (index, timeindex, txnindex, snapshot), or None."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
@@ -143,7 +142,7 @@ class Segment:
         return path if path.is_file() else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """The entry of the `.index` at or before an offset, or the last one; None if there is none.
+        """Return the `.index` entry at or before an offset, or the last entry; None if there is none.
 
         Only a few entries are read. Raises LogError.
         """

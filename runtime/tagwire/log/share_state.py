@@ -1,8 +1,8 @@
-"""The state of a share group's partition: a snapshot, and the updates behind it.
+"""The state of a share group's partition: a snapshot, and the updates after it.
 
-An update has new batches of offsets with a delivery state and a delivery count. Where they
-overlap older ones, the higher count wins, and with equal counts the higher state. Equal
-neighbours are joined. Offsets below the start offset are finished. Source: KIP-932.
+An update has new batches of offsets with a delivery state and a delivery count. Where they overlap older ones, the
+higher count wins, and with equal counts the higher state. Adjacent batches with equal state and count are joined.
+Offsets below the start offset are finished. Source: KIP-932.
 """
 
 from itertools import pairwise
@@ -30,7 +30,7 @@ class SharePartition:
         self.version = snapshot.version
 
     def update(self, update: Any) -> None:
-        """Apply an update; fields that are -1 in it stay as they were."""
+        """Apply an update; fields that are -1 in the update keep their values."""
         changes = {
             name: getattr(update, name)
             for name in ("leader_epoch", "start_offset", "delivery_complete_count")
@@ -48,7 +48,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """The key's fields and the value's."""
+        """Return the fields of the key and the value."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -57,7 +57,7 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """The ranges without overlaps, from `start` on."""
+    """Return the ranges without overlaps, from `start` on."""
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
     for first, after in pairwise(edges):

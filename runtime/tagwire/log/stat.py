@@ -1,4 +1,4 @@
-"""Counts of a segment: formats, codecs, producers, and the range of its offsets and timestamps."""
+"""Count the contents of a segment: formats, codecs, producers, and the range of its offsets and timestamps."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _COUNTS: Final = (
 
 
 class SegmentStat:
-    """The counts of one segment, or of several (`add`)."""
+    """The counts of one segment, or of several after `add`."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -25,9 +25,9 @@ class SegmentStat:
         self.batches = 0
         self.records = 0
         self.record_bytes = 0
-        """Bytes of keys and values, unpacked."""
+        """The uncompressed bytes of keys and values."""
         self.formats: Counter[str] = Counter()
-        """Batches by format, and so on."""
+        """The number of batches by format; below, by codec, and with certain attributes."""
         self.codecs: Counter[str] = Counter()
         self.transactional = 0
         self.control = 0
@@ -39,13 +39,13 @@ class SegmentStat:
         """Batches that compaction has emptied."""
         self.tombstones = 0
         self.with_headers = 0
-        """Records, and so on."""
+        """The number of records with headers; above, of tombstones."""
         self.unflagged = 0
         """Null values without the tombstone flag, in formats that have the flag; compaction keeps them."""
         self.producers: set[int] = set()
         self.first_offset: int | None = None
         self.end_offset: int | None = None
-        """The offset after the last one."""
+        """The offset after the last record."""
         self.first_timestamp: int | None = None
         self.last_timestamp: int | None = None
 
@@ -62,7 +62,7 @@ class SegmentStat:
             setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold; `producers` is their number."""
+        """Return the counts by their JSON names; `producers` is the number of producers."""
         return {
             "file": self.file,
             "bytes": self.bytes,

@@ -1,9 +1,9 @@
-"""The current state of Kafka's own topics, computed from their records.
+"""Compute the current state of Kafka's internal topics from their records.
 
-    groups           __consumer_offsets   groups, their members and their offsets
-    transactions     __transaction_state  transactional ids
-    sharePartitions  __share_group_state  what share groups have delivered
-    cluster          __cluster_metadata   topics, brokers, configurations ...; from the newest snapshot on
+    groups           __consumer_offsets    groups, their members and their offsets
+    transactions     __transaction_state   transactional ids
+    sharePartitions  __share_group_state   delivery state of share groups
+    cluster          __cluster_metadata    topics, brokers, configurations ...; from the newest snapshot on
 
 The partitions of a topic hold different keys, so they are joined into one state.
 """
@@ -33,9 +33,9 @@ STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sha
 """The logs that have a state, and the name of each state."""
 
 Placed = tuple[Segment, int, RecordBatch]
-"""A batch with its segment and its position there."""
+"""A batch, after its segment and its position in the segment."""
 Tell = Callable[[int], None]
-"""Called with the number of bytes of segments read since the last call."""
+"""Called with the number of segment bytes read since the last call."""
 
 
 def state(
@@ -48,12 +48,12 @@ def state(
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> dict[str, Any]:
-    """The state of the internal topics among these partitions, as values that JSON can hold; other topics are ignored.
+    """Return the state of the internal topics among these partitions as JSON values; ignore other topics.
 
-    Sensitive values are hidden (`tagwire.sensitive`). The keys are those of `groups`, `transactions`,
-    `sharePartitions` and `cluster` whose topic is there. `format` is as for `tagwire.records.read_batches`, and `skip`
-    as for `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a known
-    message, which is then left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError for two
+    Sensitive values are hidden (`tagwire.sensitive`). The keys are `groups`, `transactions`, `sharePartitions` and
+    `cluster`, each only if its topic is given. `format` is as for `tagwire.records.read_batches`, and `skip` as for
+    `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a known message,
+    and the record is left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError for two
     replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
@@ -71,7 +71,7 @@ def state_json_text(
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> str:
-    """The text of `json.dumps(state(...), indent=2, ensure_ascii=False)`, made without dicts of messages.
+    """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, computed without dicts of messages.
 
     Takes the arguments of `state` and raises the same errors.
     """
@@ -79,7 +79,7 @@ def state_json_text(
 
 
 class _Reading(NamedTuple):
-    """How batches and their records are read."""
+    """The options for reading batches and their records."""
 
     registry: "Registry"
     formats: FormatSet
@@ -89,12 +89,11 @@ class _Reading(NamedTuple):
     unknown: Skip | None = None
 
     def batches(self, found: Partition) -> Iterator[Placed]:
-        """The batches of a partition."""
         return found.placed_batches(None, self.formats, self.limits, skip=self.skip)
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
-    """The states by name, as trees of `tagwire.log.state_json`."""
+    """Return the states by name, as trees of `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
     seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:
@@ -151,7 +150,7 @@ def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
 def entries(
     partition: Partition, registry: "Registry", *, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Entry]:
-    """Every record of an internal topic's partition as messages. Raises LogError, LogPathError for another topic."""
+    """Yield the records of an internal topic as messages. Raises LogError, and LogPathError for other topics."""
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(f"{partition.path}: the records of this topic are not known messages; those of {known} are")
@@ -162,7 +161,7 @@ def entries(
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
-    """The batches of the newest snapshot, and of the segments after it."""
+    """Yield the batches of the newest snapshot, and of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch
@@ -181,7 +180,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
-    """Each entry with its offset, and the producer of its transaction or marker."""
+    """Yield each entry with its offset, and the producer of its transaction or marker."""
     registry, limits = reading.registry, reading.limits
     for segment, position, batch in batches:
         producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control

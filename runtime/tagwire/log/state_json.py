@@ -1,7 +1,7 @@
-"""The JSON of a state, as Python values or as text: dicts and lists around messages.
+"""Convert a state, which is dicts and lists around messages, to JSON values or a JSON string.
 
-A large state consists mostly of messages. Their text comes from `to_json_text`, which the native engine writes
-without making dicts.
+A large state consists mostly of messages. Their JSON comes from `to_json_text`, which the native engine writes without
+making dicts.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,11 @@ class StateMessage:
     message: Any
     version: int
     ahead: Mapping[str, Any] = field(default_factory=dict)
-    """Members before those of the message."""
+    """Members that precede the members of the message."""
     without: str = ""
-    """The JSON name of a member that is left out; its value is no object and no array."""
+    """The JSON name of a member to leave out; its value is neither an object nor an array."""
 
     def to_json(self) -> dict[str, Any]:
-        """As Python values."""
         made: dict[str, Any] = self.message.to_json(self.version)
         made.pop(self.without, None)
         if self._hides():
@@ -42,7 +41,7 @@ class StateMessage:
         return {**self.ahead, **made}
 
     def to_json_text(self) -> str:
-        """The text of `to_json`, indented by 2."""
+        """Return the JSON string of `to_json`, indented by 2."""
         if self._is_changed():
             return dumped(self.to_json(), _INDENT)
         text: str = self.message.to_json_text(self.version, indent=_INDENT)
@@ -64,7 +63,7 @@ class StateMessage:
 
 
 def state_values(tree: Any) -> Any:
-    """Dicts and lists with `StateMessage`s, as Python values that `json` takes."""
+    """Convert dicts and lists with `StateMessage`s to values for `json.dumps`."""
     if isinstance(tree, StateMessage):
         return tree.to_json()
     if isinstance(tree, dict):
@@ -73,7 +72,7 @@ def state_values(tree: Any) -> Any:
 
 
 def state_text(tree: Any) -> str:
-    """The text of `json.dumps(state_values(tree), indent=2, ensure_ascii=False)`."""
+    """Return `json.dumps(state_values(tree), indent=2, ensure_ascii=False)`."""
     if isinstance(tree, StateMessage):
         return tree.to_json_text()
     if isinstance(tree, dict) and tree:
@@ -85,9 +84,9 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """The text between the braces, without the last line break."""
+    """Return the members of an object without the braces and the last line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # no string of a JSON text has a line break
+    return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
 
 
 @lru_cache
@@ -101,7 +100,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """The text of an object, without a member that takes one line."""
+    """Return the JSON of an object without a member that takes one line."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

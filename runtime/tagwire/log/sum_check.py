@@ -1,7 +1,7 @@
-"""Whether a candidate for a batch has a wrong checksum, without reading all its bytes.
+"""Check whether a candidate for a batch has a wrong checksum, without reading all its bytes.
 
-Only the head and the checksum are judged, with the same error as reading the batch.
-Other faults are found when it is read.
+Only the header and the checksum are checked, with the same error as reading the batch. Reading the batch finds other
+errors.
 """
 
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ class _Wrong(NamedTuple):
 
     at: int
     size: int
-    """The number of bytes that it covers."""
+    """The number of bytes that the checksum covers."""
     stated: int
     actual: int
 
@@ -35,7 +35,7 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if no batch of these formats can be here, because the checksum is wrong.
+        """Raise LogError if no batch of these formats can be at a position, because the checksum is wrong.
 
         A batch whose length does not fit is rejected anyway.
         """
@@ -50,9 +50,9 @@ class SumCheck:
             refuse(self._file, "TWL105", position, found, "one of them")
 
     def may_begin(self, position: int, head: bytes, formats: list[Format]) -> bool:
-        """Return whether a batch of one of these formats may begin here: its length fits, its checksum is not wrong.
+        """Return whether a batch of one of these formats may begin at a position, by its length and checksum.
 
-        `head` are the bytes there. This raises nothing, because crafted bytes can have a candidate at every position.
+        `head` has the bytes there. Raises nothing, because crafted bytes can have a candidate at every position.
         """
         left = len(self._data) - position
         for each in formats:
@@ -65,7 +65,7 @@ class SumCheck:
         return False
 
     def _wrong(self, position: int, head: bytes, behind: int, size: int, place: SumPlace | None) -> "_Wrong | None":
-        """The checksum of a candidate whose length ends at `behind`; None if it is right or can't be judged."""
+        """Return the wrong checksum of a candidate whose length ends at `behind`; None if right or unknown."""
         if place is None:
             return None
         at, begin = behind + place.at, behind + place.begin
@@ -78,7 +78,7 @@ class SumCheck:
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
     def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
-        """The error of the checksum; None if it is right or can't be judged."""
+        """Return the error of a wrong checksum; None if the checksum is right or unknown."""
         positions = format.head_positions
         found = positions.length(head, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(head, 0)):

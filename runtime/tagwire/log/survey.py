@@ -1,9 +1,8 @@
-"""What compaction must know about a log beforehand, from its batches and markers (`tagwire.log.batch_summary`).
+"""Survey a log before its compaction, from its batches and markers (`tagwire.log.batch_summary`).
 
-That is the offset up to which it may be compacted, the aborted transactions, and the last
-sequence number of each active producer. The rules are those of a broker: whole segments
-are left alone, beginning with the first one that has records of an open transaction, is
-younger than a lag, or is the active one.
+The survey finds the offset up to which the log may be compacted, the aborted transactions, and the last sequence number
+of each active producer. The rules are a broker's: whole segments are left alone, beginning with the first one that has
+records of an open transaction, is younger than a lag, or is the active segment.
 """
 
 from bisect import bisect_right
@@ -16,7 +15,7 @@ from tagwire.records import RecordBatch
 
 
 def modified_ms(segment: Segment) -> int:
-    """When a segment was last written to."""
+    """Return when a segment was last written to, in milliseconds since 1970."""
     return segment.status().st_mtime_ns // 1_000_000
 
 
@@ -27,23 +26,23 @@ class Survey:
         self.end = 0
         """The first offset that is left alone."""
         self.because = ""
-        """Why it ends there."""
+        """Why compaction ends at that offset."""
         self.oldest_kept_ms = 0
         """In formats without a delete horizon, tombstones stay in segments that were written to after this time."""
         self.ascends = True
         """Whether offsets ascend; otherwise two records could have the same offset."""
         self.producers: dict[int, Producer] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """As of `BatchSummary`."""
+        """As in `BatchSummary`."""
         self.begun: dict[int, int] = {}
-        """By base offset of a segment: the first batch of the transactions that are open when it begins."""
+        """The first offset of the transactions that are open when a segment begins, by base offset of the segment."""
 
     def is_aborted(self, batch: RecordBatch) -> bool:
         """Whether a batch belongs to a transaction that was aborted."""
         return batch.is_transactional and self.has_aborted(batch.producer_id, batch.base_offset)
 
     def has_aborted(self, producer_id: int, base_offset: int) -> bool:
-        """The same by producer and base offset of a batch of a transaction."""
+        """Whether the transactional batch of a producer at this base offset belongs to an aborted transaction."""
         spans = self.aborted.get(producer_id, ())
         at = bisect_right(spans, base_offset, key=lambda span: span[0])
         return at > 0 and base_offset <= spans[at - 1][1]
@@ -58,7 +57,7 @@ class Survey:
         return batch.last_offset == producer.last_data_offset
 
     def between(self, first: int, end: int) -> dict[str, Any]:
-        """The facts about the batches between two offsets, as values that JSON can hold."""
+        """Return the facts about the batches between two offsets as JSON values."""
         producers = {
             str(each): producer.to_json()
             for each, producer in self.producers.items()
@@ -73,7 +72,6 @@ class Survey:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> "Survey":
-        """A survey from its JSON form."""
         found = cls()
         found.end, found.oldest_kept_ms = facts["end"], facts["oldest_kept_ms"]
         found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
@@ -93,7 +91,7 @@ class Bounds(NamedTuple):
 
 
 def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: Bounds) -> Survey:
-    """The facts from the heads of all segments of a partition."""
+    """Return the facts about a partition from the batch summaries of all its segments."""
     found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, heads, strict=True):
         if known.begun:
@@ -101,7 +99,7 @@ def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: B
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
     found.end, found.because = _end(segments, heads, known, bounds)
-    found.producers = {  # those that a broker would have forgotten can't go on where they were
+    found.producers = {  # a producer that the broker has forgotten can't continue its sequence
         producer_id: producer
         for producer_id, producer in known.producers.items()
         if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms
@@ -120,7 +118,7 @@ def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: B
 def _end(
     segments: Sequence[Segment], heads: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """The first offset that is left alone, and the reason."""
+    """Return the first offset that is left alone, and the reason."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

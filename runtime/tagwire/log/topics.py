@@ -1,7 +1,7 @@
-"""Records of Kafka's own topics as messages: by the topic's name, each in its own version.
+"""Decode records of Kafka's internal topics as messages, each in its own version.
 
-The registry is an argument, because the runtime does not import generated packages;
-`tagwire_messages.registry` has every version of these records.
+The registry is an argument, because the runtime does not import generated packages; `tagwire_messages.registry` has
+every version of these records.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,37 +25,37 @@ INTERNAL_TOPICS: Final = {
     "__cluster_metadata": "cluster",
     "__remote_log_metadata": "remote-log",
 }
-"""Topic to the name of its log, as `Registry.decode_record` takes it."""
+"""Topic to the name of its log, as in `Registry.decode_record`."""
 
 _KEYED: Final = ("group", "transaction", "share")
 
 
 class Entry(NamedTuple):
-    """The message in a record of such a topic."""
+    """The message in a record of an internal topic."""
 
     name: str
-    """The message's name; that of the key where there are two, without its ending. For a marker, its type."""
+    """The message's name; of a key and a value, the key's name without "Key"; of a marker, its type."""
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any
-    """The value's message; None for a tombstone, which deletes what the key names."""
+    """The value's message; None for a tombstone."""
     version: int
-    """The value's version, -1 without one."""
+    """The value's version, or -1 without a value."""
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether it deletes its key."""
+        """Whether the record deletes its key."""
         return self.key is not None and self.value is None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON: type, version, key, value; `version` and `value` are null in a tombstone."""
+        """Return type, version, key and value; `version` and `value` are null in a tombstone."""
         key = None if self.key is None else self.key.to_json(self.key.VERSIONS.highest)
         if self.value is None:
             return {"type": self.name, "version": None, "key": key, "value": None}
         return {"type": self.name, "version": self.version, "key": key, "value": self.value.to_json(self.version)}
 
     def to_json_text(self) -> str:
-        """The text of `to_json`."""
+        """Return the JSON string of `to_json`."""
         key = "null" if self.key is None else self.key.to_json_text(self.key.VERSIONS.highest)
         version, value = "null", "null"
         if self.value is not None:
@@ -66,9 +66,9 @@ class Entry(NamedTuple):
 def decode_entry(
     record: Record, log: str, registry: "Registry", *, is_control: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Entry:
-    """The messages of a record of a log ("group", "transaction", "share", "cluster", "remote-log").
+    """Decode a record of a log ("group", "transaction", "share", "cluster", "remote-log").
 
-    Strict, as all decoding is. Raises DecodeError (offsets count in key or value), UnsupportedVersionError.
+    Decodes strictly. Raises DecodeError, with an offset in the key or value, and UnsupportedVersionError.
     """
     if is_control:
         return _marker(control_record(record, registry))
@@ -95,7 +95,7 @@ def entry_at(
 ) -> Entry:
     """Like `decode_entry`, for a record of the batch at a position of a file. Every error is a LogError.
 
-    Kafka's newer and older releases, and other programs, leave records in these topics that are not known here.
+    Kafka's newer and older releases, and other programs, may leave unknown records in these topics.
     """
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)

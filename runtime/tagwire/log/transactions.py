@@ -11,13 +11,13 @@ COMMIT: Final = 1
 
 
 class Transactions:
-    """Feed it batches in the order of the log."""
+    """The transactions of the batches seen so far. Pass batches in log order."""
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
-        """Producer, and the first offset of its transaction."""
+        """The first offset of each open transaction, by producer."""
         self.ended: set[int] = set()
-        """Producers that have ended one."""
+        """Producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
         """Join the result of a segment that was read alone."""
@@ -27,9 +27,9 @@ class Transactions:
         return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Take the next batch; returns the transaction if the batch is a marker that aborts one with records.
+        """Add the next batch; return the transaction if this batch aborts one with records.
 
-        Its last stable offset is the first offset of the transactions that are still open, or the one after the marker.
+        Its last stable offset is the first offset of the remaining open transactions, or the one after the marker.
         """
         batch = seen.batch
         if seen.marker is None:
