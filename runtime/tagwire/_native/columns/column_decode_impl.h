@@ -254,7 +254,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     count = tw_read_length(r, s->length);
     if (count < 0)
         return count == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
-    /* Before anything is allocated: each element takes at least `minimum` bytes. */
+    /* Check before allocating: each element takes at least `minimum` bytes. */
     if (TW_UNLIKELY(count * s->element->minimum > r->end - r->p || (r->elements -= count) < 0))
         return TW_REFUSED;
     if (s->slot < 0)

@@ -29,9 +29,9 @@ struct tw_source {
     const uint8_t *valid;   /* NULL if nothing is null */
     const uint8_t *values;  /* values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* views: their data, from the third buffer on */
-    int64_t data_count;     /* views */
-    const tw_source *child; /* lists */
+    const void **buffers;   /* only for views: their data, from the third buffer on */
+    int64_t data_count;     /* only for views */
+    const tw_source *child; /* only for lists */
 };
 
 /* Return the index of a value in the buffers. */

@@ -37,12 +37,12 @@ enum tw_column_fault {
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* integers */
+    uint8_t is_signed;   /* only for integers */
     uint8_t null_default;
     int32_t width;       /* bytes per value of fixed width */
     int32_t end;         /* index after the last descendant */
     int32_t level;
-    int32_t inner;       /* lists: level of the elements */
+    int32_t inner;       /* only for lists: level of the elements */
     int64_t size;        /* size of the default in bytes */
     const uint8_t *value; /* the default, in the form of the buffer */
 } tw_column;

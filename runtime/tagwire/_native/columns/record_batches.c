@@ -290,7 +290,7 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* Zero records may be zero bytes, whatever the codec. */
+        /* A batch without records may have no bytes to decompress, whatever the codec. */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }

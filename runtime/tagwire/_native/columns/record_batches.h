@@ -20,7 +20,7 @@ struct tw_sink {
 };
 
 typedef struct {
-    tw_reader r;          /* with the registers of the struct that is being read */
+    tw_reader r;          /* its registers belong to the struct that is being read */
     tw_frame *frame;
     const tw_crc32c_tables *crc32c, *crc32;
     int64_t slots[TW_SLOTS];
@@ -87,19 +87,19 @@ typedef struct {
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the whole file */
     int64_t size, end;       /* size of the file; position from which on no batch may begin */
-    int64_t position;        /* of the open batch, or of the next one */
+    int64_t position;        /* start of the open batch, or of the next batch */
     int64_t next;            /* end of the open batch */
     const tw_record_plan *alone;    /* the plan of all batches, whatever their magic byte; or NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* by magic byte; NULL if there is none */
     const tw_record_plan *tried;    /* a plan whose magic byte follows a length of variable size; or NULL */
     int32_t tried_magic, tried_zigzag;
-    const tw_record_plan *plan;     /* of the open batch */
+    const tw_record_plan *plan;     /* plan of the open batch */
     int is_open;
-    int has_attributes;      /* for records of the form of magic 2 */
+    int has_attributes;      /* whether records have an attributes byte */
     int64_t left;            /* records left in the open batch; negative: until its end */
     int64_t index;           /* records read from the open batch */
     int64_t first_offset;    /* rows below this offset are dropped */
-    int64_t last_offset;     /* of the last batch that was read completely */
+    int64_t last_offset;     /* last offset of the last batch that was read completely */
     int is_ordered;          /* whether batches up to `last_offset` are left to the caller */
     int64_t most_rows, most_bytes, bytes; /* limits of a frame; bytes stored in the current frame */
 } tw_batches;

@@ -204,7 +204,7 @@ cdef class RecordPlan:
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and heads_only and self.c.is_message:  # its compressed messages give the offset
+            if name == "base_offset" and heads_only and self.c.is_message:  # only a wrapper's messages have the offset
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1

@@ -12,9 +12,9 @@ static TW_MAYBE_UNUSED const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZa
 
 static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
 
-/* Encode six bytes as eight letters, the first letter in the lowest byte. All eight are computed at once, with a
- * six-bit number in each byte. A letter's code is its index in the standard alphabet plus 65, with a correction after
- * the capitals, the small letters, the digits and +. */
+/* Encode six bytes as eight characters, the first one in the lowest byte. All eight are computed at once, with a
+ * six-bit number in each byte. A character's code is its index in the standard alphabet plus 65, with a correction
+ * after the capitals, the small letters, the digits and +. */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -60,7 +60,7 @@ static inline char *tw_put_padded_base64(char *out, const uint8_t *p, int64_t si
     return out;
 }
 
-/* Return the six bits of a letter of the standard or the URL-safe alphabet; -1 for any other character. */
+/* Return the six bits of a character of the standard or the URL-safe alphabet; -1 for any other character. */
 static inline int tw_base64_bits(uint8_t letter, int url)
 {
     if (letter >= 'A' && letter <= 'Z')
@@ -72,7 +72,7 @@ static inline int tw_base64_bits(uint8_t letter, int url)
     return letter == (url ? '-' : '+') ? 62 : letter == (url ? '_' : '/') ? 63 : -1;
 }
 
-/* Decode letters without padding. Return the number of bytes written, or -1. */
+/* Decode characters without padding. Return the number of bytes written, or -1. */
 static inline Py_ssize_t tw_get_base64(uint8_t *out, const uint8_t *p, Py_ssize_t size, int url)
 {
     uint32_t bits = 0;

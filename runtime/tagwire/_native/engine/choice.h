@@ -15,7 +15,7 @@ typedef struct tw_choice tw_choice;
 typedef struct {
     int column;
     int is_list;          /* a new empty list each time */
-    const tw_field *field; /* its default is the value; if NULL, `value` is */
+    const tw_field *field; /* the value is its default; if NULL, the value is `value` */
     PyObject *value;
 } tw_hole;
 
@@ -34,7 +34,7 @@ typedef struct {
 struct tw_choice {
     const tw_struct *plan;
     const tw_field *items;    /* the plan's items, but runs end before chosen fields */
-    const tw_chosen **chosen; /* what is chosen in each item, or NULL */
+    const tw_chosen **chosen; /* the chosen part of each item, or NULL */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* in ascending order of tags */
     const tw_chosen *missing;

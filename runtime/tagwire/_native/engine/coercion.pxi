@@ -67,7 +67,7 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
 
 
 def first(pair):
-    """Return the tag of a pair, as a sort key: buffers can't be compared."""
+    """Return the tag of a pair, as a sort key: the data are not compared."""
     return pair[0]
 
 

@@ -161,7 +161,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # creating the defaults may have created it
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # creating the defaults may have stored a DataClass
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)

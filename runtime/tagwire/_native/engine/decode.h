@@ -286,7 +286,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
             return NULL;
         Py_RETURN_NONE;
     }
-    /* Before anything is allocated: each element takes at least `minimum` bytes. */
+    /* Check before allocating: each element takes at least `minimum` bytes. */
     if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
         return NULL;
     if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {

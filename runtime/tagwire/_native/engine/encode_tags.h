@@ -20,7 +20,7 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write what precedes a tagged field's value: tag and size, in the order of this kind of section. */
+/* Write the tag and size that precede a tagged field's value, in the order that the kind of section requires. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)

@@ -87,7 +87,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* invalid, or larger than the limits allow when decompressed */
+    if (data == NULL || data == Py_None) { /* None: decompression failed, or exceeded the limits */
         Py_XDECREF(data);
         return NULL;
     }

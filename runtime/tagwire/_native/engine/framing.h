@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* an attribute that is None or empty, or not */
+    Py_ssize_t slot;      /* the attribute that is tested for None or emptiness */
     Py_ssize_t flag;      /* TW_IF_FLAGGED: True or False; if it is None, `slot` decides */
 } tw_follow;
 

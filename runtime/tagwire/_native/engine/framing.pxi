@@ -13,7 +13,7 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 @final
 cdef class Known:
-    """An earlier item: the register of its number, if it is a number."""
+    """An earlier item that later items may refer to."""
 
     cdef tw_framing *framing
     cdef int place

@@ -221,7 +221,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
             if begin_natively(builder, given):
                 return builder
         elif type(<object>slot) is Gathering:
-            gathering = <Gathering>slot  # a strong reference: the collector may run code that clears the builder's
+            gathering = <Gathering>slot  # a strong reference: the collector may run code that clears the builder's slot
             if gathering.add(given):
                 return builder
     return append_in_python(builder, args, count, names)

@@ -130,7 +130,7 @@ cdef class JsonPlan:
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct in its own version; None for a field that only other versions have."""
+        """Return the plan for reading a struct; `version` is None inside a field that only other versions have."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at

@@ -1,5 +1,5 @@
-/* Spell JSON: digits of integers, escaped strings, bytes as base64. Each function writes into a buffer with enough room
- * and returns the end of its output. */
+/* Write the parts of JSON text: digits of integers, escaped strings, bytes as base64. Each function writes into a
+ * buffer with enough room and returns the end of its output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
 

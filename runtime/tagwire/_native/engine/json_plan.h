@@ -19,7 +19,7 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text with its colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* structs and arrays of structs */
+    const tw_json_struct *child;  /* only for structs and arrays of structs */
     uint8_t records;              /* Kafka prints "" for these */
 } tw_json_field;
 
@@ -42,10 +42,10 @@ typedef struct {
     Py_ssize_t attribute;         /* index in the data class */
     Py_ssize_t longest;           /* strings: maximum size in bytes; bytes[N]: N; else 0 */
     uint8_t kind;                 /* kind of the value, or of an array's elements */
-    uint8_t number;               /* enums: kind of the number */
+    uint8_t number;               /* only for enums: kind of the number */
     uint8_t dimensions;           /* number of array dimensions */
     uint8_t nullable, required;
-    const tw_enum *members;       /* enums */
+    const tw_enum *members;       /* only for enums */
 } tw_json_row;
 
 struct tw_json_reading {

@@ -42,7 +42,7 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
-/* The size of most items depends on little, which these functions check without running foreign code. */
+/* The following functions check most items quickly, without running foreign code. */
 
 #define TW_SHORT 60 /* a length up to this takes one byte as any kind of varint */
 

@@ -41,10 +41,10 @@ typedef struct {
 struct tw_field {
     uint8_t kind;
     uint8_t length;       /* strings, bytes, arrays: how the length is written */
-    uint8_t nullable;     /* strings, bytes, arrays */
+    uint8_t nullable;     /* only for strings, bytes and arrays */
     uint8_t marker;       /* nullable structs and optional values */
-    uint8_t bits;         /* varints: 32 or 64 */
-    uint8_t zigzag;       /* varints: a tw_sign */
+    uint8_t bits;         /* only for varints: 32 or 64 */
+    uint8_t zigzag;       /* only for varints: a tw_sign */
     uint8_t ignorable;    /* missing fields: dropped silently */
     uint8_t late;         /* an empty slot means the default, a struct: see lazy_struct.pxi */
     uint8_t wide;         /* column plans: an unsigned number in the next wider signed type */
@@ -57,7 +57,7 @@ struct tw_field {
     Py_ssize_t slot;      /* offset in the object; in column plans, the column, or -1 for none */
     PyObject *name;       /* attribute name */
     const tw_field *element; /* arrays: the elements; enums: the integer on the wire */
-    const tw_enum *members;  /* enums */
+    const tw_enum *members;  /* only for enums */
     const tw_struct *child;
     PyObject *value;      /* the default, or NULL if it is a struct */
     const tw_fresh *fresh; /* the default if it is a struct */
@@ -142,7 +142,7 @@ typedef struct {
 /* Progress in an array of a record format: where it begins, how many elements are valid, and where these end. */
 typedef struct {
     const uint8_t *start, *p;
-    int64_t count, elements; /* limit left */
+    int64_t count, elements; /* `elements`: limit left */
     int64_t last;            /* ordered arrays with an error: the last number in order */
 } tw_good;
 

@@ -1,4 +1,4 @@
-"""Rules over several fields: made for a plan as described in `rules.h`, and comparison of keys."""
+"""Make the rules over several fields for a plan (see `rules.h`), and compare keys."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

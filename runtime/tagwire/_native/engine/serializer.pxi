@@ -153,7 +153,7 @@ cdef class Plan:
     # ------------------------------------------------------------ walking without objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return the position of the error for `tagwire.interpreter.fault_places`; None if there is no error."""
+        """Return where the error is, as expected by `tagwire.interpreter.fault_places`; None if there is no error."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
@@ -256,7 +256,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether there are tagged fields that the version knows."""
     cdef readonly object place
-    """The position of the error for `tagwire.interpreter.fault_places`; None if there is no error."""
+    """Where the error is, as expected by `tagwire.interpreter.fault_places`; None if there is no error."""
     cdef readonly list open
     """The rows of the spans around the error, outermost first."""
 

@@ -119,7 +119,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the elements that are rows; in and out, `end` is the offset up to which elements were read. */
+/* Write the elements that are rows; `end` is where the elements begin, and on return where they end. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {

@@ -64,7 +64,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* The recursion unwinds out of a field, element or span. */
+/* Record the field, element or span that the recursion unwinds out of. Return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)

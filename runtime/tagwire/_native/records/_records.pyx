@@ -40,7 +40,7 @@ cdef enum:
 
 @final
 cdef class Source:
-    """The records of a batch in a buffer, which stays held.
+    """The records of a batch in a buffer, which is held while this object exists.
 
     The `count` records are at `pos` to `end`. `bases` are the batch's offset and timestamp, and whether all its records
     have that timestamp. Raises ValueError for positions outside the buffer.
@@ -62,7 +62,7 @@ cdef class Source:
         PyBuffer_Release(&self.buffer)
 
     cdef int64_t pos(self):
-        """Where the records begin that are left."""
+        """Return the position of the first record left."""
         return self.batch.p - <const uint8_t *>self.buffer.buf
 
 
@@ -72,10 +72,10 @@ cdef bytes bytes_of(const tw_output *out):
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
           bytes head not None, Py_ssize_t most, bint is_text):
-    """Return lines for the next records as bytes, the position after their last record, and how many records are left.
+    """Return lines for the next records as bytes, the position after the records, and how many records are left.
 
     Lines of JSON begin with `head`; lines of tab-separated text end with `head` and the record's own attributes. Stops
-    after `most` bytes, and before an invalid record. The other arguments are as for `facts`.
+    after `most` bytes, and before a record that is invalid or unusual. The other arguments are as for `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef tw_output out
@@ -99,7 +99,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return a byte for each of the `count` records from `pos` to `end` of `data`, or None if one is invalid.
+    """Return a byte for each of the `count` records from `pos` to `end` of `data`; None if one is invalid or unusual.
 
     Bit 1: its offset is one of `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is null.
     `bases` are the batch's offset and timestamp, and whether all its records have that timestamp. Raises ValueError for
@@ -119,7 +119,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, or None if one is invalid; see `tagwire.records.totals`.
+    """Return the totals of a batch's records; None if one is invalid or unusual. See `tagwire.records.totals`.
 
     The arguments are as for `lines`.
     """
@@ -137,7 +137,7 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns, whose buffers stay held.
+    """Rows of Arrow columns; the buffers are held while this object exists.
 
     A column is None if all values are null, or its buffers and the index of its first row: `(valid, ends, data, first)`
     for bytes; `(valid, numbers, first)` for timestamps in microseconds, and for offsets, which must not be null.
@@ -216,7 +216,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return the start of a buffer with at least `least` bytes, and keep the buffer."""
+        """Return the address of a buffer with at least `least` bytes, and keep the buffer."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:

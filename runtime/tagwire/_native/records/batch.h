@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct {
-    const uint8_t *p, *end; /* the records left */
+    const uint8_t *p, *end; /* the bytes of the records left */
     int64_t left;
     int64_t base_offset, base_timestamp;
     int is_appended;    /* all timestamps are base_timestamp; the deltas are ignored */

@@ -12,8 +12,8 @@ typedef struct {
     int is_text;
 } tw_line_head;
 
-/* Write lines until `most` bytes are written, no records are left, memory has run out, or a record is invalid. Then the
- * batch begins with the next record. */
+/* Write lines until `most` bytes are written, no records are left, memory has run out, or a record is invalid or
+ * unusual. Then the batch begins with the next record. */
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most);
 
 #endif

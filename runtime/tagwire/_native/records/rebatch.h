@@ -19,21 +19,21 @@ typedef struct {
     int64_t count, last_offset, max_timestamp;
 } tw_run;
 
-/* Store facts about each record, one byte each. Return 0 for a batch with invalid records or offsets that don't ascend.
+/* Store facts about each record, one byte each. Return 0 if a record is invalid or unusual, or if offsets don't ascend.
  * TW_IS_LAST is set for the offsets in `lasts`, which must ascend. */
 int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
 /* Totals of the records in a batch. */
 typedef struct {
-    int64_t bytes;          /* of keys and values */
-    int64_t nulls;          /* null values */
+    int64_t bytes;          /* bytes of keys and values */
+    int64_t nulls;          /* number of null values */
     int64_t with_headers;
     int64_t earliest, latest;   /* timestamps: lowest that isn't negative, highest; INT64_MAX, INT64_MIN for none */
     int64_t first, last;    /* offsets */
     int ascends;            /* whether each offset is higher than the one before */
 } tw_totals;
 
-/* Compute the totals of a batch. Return 0 if it has invalid records. */
+/* Compute the totals of a batch. Return 0 if a record is invalid or unusual. */
 int tw_totals_of(const tw_batch *batch, tw_totals *totals);
 
 /* Make room for a record whose key, value and headers take `body_size` bytes, if it ends within `most` bytes or is the
