@@ -102,7 +102,7 @@ def _worker(folder: Path) -> Iterator[Worker]:
 
 
 def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
-    """Return the times of both, and the ratio of the base's time to the head's."""
+    """Return the times of both, and the ratio of the base's time to the head commit's."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):

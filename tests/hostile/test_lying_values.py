@@ -95,7 +95,7 @@ class Fooling:
 
 
 def test_a_descriptor_and_a_false_class() -> None:
-    """The attribute of a default struct reads the object at a fixed offset."""
+    """The property of a lazy default struct reads the object's memory at a fixed offset."""
     messages.FetchResponse().encode(12)  # makes the native engine install its attributes
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)

@@ -45,7 +45,7 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call like `of_messages`, which also gets the message's bytes."""
+    """Prepare a call for several classes in turn that also gets each message's bytes."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")

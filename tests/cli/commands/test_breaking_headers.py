@@ -36,7 +36,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Swap headers 0 and 1 for version 0, unlike the rule; the flexible version 1 stays as it is."""
+    """Swap headers 0 and 1 for version 0, against the rule; the flexible version 1 does not change."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')

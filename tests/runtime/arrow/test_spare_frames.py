@@ -92,7 +92,7 @@ def test_what_somebody_holds_is_not_filled(held: str) -> None:
 
 
 class ArrayCapsule:
-    """Holds only the exported capsule."""
+    """Holds only an exported array's capsules, not its owner."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()

@@ -197,7 +197,7 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
         ("00", True),
         ("01 00 02 02 61", True),
         ("01 00 01 00", False),  # null is the default of reason: readable, but not written
-        ("01 01 03 01 ff 00", False),  # the default rack
+        ("01 01 03 01 ff 00", False),  # equal to the default of rack, so not written
         ("01 01 03 01 00 00", True),
     ],
 )

@@ -1,4 +1,4 @@
-"""Converted partitions hold the same records, verify, and report every loss."""
+"""Converted partitions hold the same records, pass `verify`, and report every loss."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -92,7 +92,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
-    """The last message has the wrapper's offset, so the first one would be below the smallest int64."""
+    """The last message has the wrapper's offset, so the first message's offset would be below the smallest int64."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")

@@ -151,7 +151,7 @@ def test_a_commit_that_another_process_has_undone_fails(
 
 
 def test_a_process_dies_while_it_undoes_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next process to read the folder continues silently; no writer has been told of a commit."""
+    """The next process to read the folder finishes the undo silently; no writer was told of a commit."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 

@@ -168,7 +168,7 @@ def test_logs_without_anything(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_attempts_that_nobody_waits_for(tmp_path: Path) -> None:
-    """A unit that is done twice is done in two folders."""
+    """Each attempt at a unit writes to its own folder."""
     log = write(tmp_path / "alpha-0", [one(0, b"a"), one(1, b"a")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
     unit = {"do": "partition", "path": str(log)}

@@ -60,7 +60,7 @@ def told(report: Any, root: str) -> Any:
 
 
 def reports(found: Any, root: object) -> Any:
-    """Return the reports of jobs without their absolute paths."""
+    """Return the reports of jobs as values that do not depend on where the logs are."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
     return told(json.loads(json.dumps(every, default=str)), str(root))

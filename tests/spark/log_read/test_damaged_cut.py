@@ -176,7 +176,7 @@ def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
 
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: str) -> None:
-    """Batches and unfinished writes after the end are ignored, because the first batch there is beyond the end."""
+    """The first batch after the end is beyond it, so later batches and unfinished writes are ignored."""
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(n, 5, b"k", b"v")], "v2", base_offset=n).encode() for n in (0, 5, 9)]
     for rest in (batches[1] + batches[2] + b"damaged" * 20, batches[1] + batches[2][:-3]):

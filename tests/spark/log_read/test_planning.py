@@ -191,7 +191,7 @@ def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: p
 
 
 def test_what_lies_before_the_first_wanted_batch_is_no_work(tmp_path: Path) -> None:
-    """The new data of many large segments share a task."""
+    """Most of each large segment precedes the first requested batch, so the remainders share one task."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

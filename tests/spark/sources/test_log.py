@@ -266,7 +266,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """fsspec's own name for local files, so that workers see the same files."""
+    """Uses fsspec's own scheme for local files, so that workers see the files of the test."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)

@@ -21,7 +21,7 @@ ALL = [(registry[name], version) for registry in REGISTRIES for name in registry
 
 
 def test_every_version_of_every_message_has_some() -> None:
-    """The seeds fit their version: each decodes to its value, and all differ."""
+    """The seeds are valid in their version: each decodes to its value, and no two are equal."""
     for cls, version in ALL:
         made = dict(seeds(cls, version))
         assert made and set(made) <= set(SHAPES)
