@@ -1,1 +1,1 @@
-"""Where files lie, here or far away, and how all files of a job come to be there, or none."""
+"""Local and remote files, and commits that publish all files of a job or none."""

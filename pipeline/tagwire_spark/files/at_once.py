@@ -1,4 +1,4 @@
-"""Several requests at once: for what is slow because it is far away, and not because it is much."""
+"""Run several requests at once, for storage with a high latency."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,18 +8,18 @@ from typing import Final, TypeVar
 __all__ = ["MOST", "at_once"]
 
 MOST: Final = 64
-"""How many are under way."""
+"""Maximum number of concurrent requests."""
 _TAKEN: Final = 1024
-"""How many are taken at a time, so that a million of them are not objects at once."""
+"""Units submitted at a time, so that a million units don't become a million futures at once."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def at_once(work: Callable[[T], R], units: Iterable[T], *, runs_beside: bool = True) -> Iterator[R]:
-    """What `work` makes of each unit, in their order; one after the other unless it `runs_beside` itself.
+    """Yield `work(unit)` for each unit, in order; concurrently if `work` may run in threads (`runs_beside`).
 
-    Raises the first error of `work`, and begins no further unit then.
+    Raises the first error of `work`, and starts no further units after an error.
     """
     if not runs_beside:
         yield from map(work, units)

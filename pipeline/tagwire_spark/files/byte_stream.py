@@ -1,4 +1,4 @@
-"""Files as libraries read them, gzip and Parquet and scapy: those of other machines by ranges, without a copy."""
+"""File objects for libraries (gzip, Parquet, scapy). Remote files are read by ranges, without a local copy."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ _BUFFER: Final = 1 << 18
 
 
 class ByteStream(RawIOBase):
-    """The bytes of a file, as a file that is read from a position on."""
+    """A readable, seekable stream over the bytes of a file."""
 
     def __init__(self, data: FileBytes) -> None:
         super().__init__()
@@ -25,24 +25,24 @@ class ByteStream(RawIOBase):
         self._position = 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Go to a position."""
+        """Move to a position."""
         self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
         return self._position
 
     def tell(self) -> int:
-        """The position."""
+        """Return the position."""
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """As many bytes as there is place for. Raises PipelineError, LogPathError."""
+        """Fill the buffer from the file and return the number of bytes read. Raises PipelineError, LogPathError."""
         end = min(self._position + len(buffer), len(self._data))
         found = self._data.read(self._position, end - self._position) if end > self._position else b""
         buffer[: len(found)] = found
@@ -51,7 +51,7 @@ class ByteStream(RawIOBase):
 
 
 def first_bytes(file: str, state: FileState | None, count: int, options: StorageOptions = NO_OPTIONS) -> bytes:
-    """Up to so many bytes that a file begins with. Raises OSError, PipelineError, LogPathError."""
+    """Return up to `count` bytes from the start of a file. Raises OSError, PipelineError, LogPathError."""
     if is_remote(file):
         remote = RemoteFile(file, state, options)
         return remote.range(0, min(count, remote.state.size))
@@ -63,9 +63,9 @@ def first_bytes(file: str, state: FileState | None, count: int, options: Storage
 def opened_stream(
     file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
 ) -> Generator[IO[bytes]]:
-    """A file by its path or URL, which must be what was planned with. It is fetched ahead if it is read `in_sequence`.
+    """Open a file by path or URL for reading. If it is read `in_sequence`, a remote file is fetched ahead.
 
-    Raises OSError, PipelineError, LogPathError.
+    Raises PipelineError if the file has changed since planning; OSError, LogPathError.
     """
     if not is_remote(file):
         with Path(file).open("rb") as opened:

@@ -1,19 +1,18 @@
-"""Commits of the segments that tasks wrote to a folder of logs: all of them at once, or none.
+"""Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
-Tasks write to a hidden folder beside the logs, each attempt to a folder of its own, so attempts
-that died or ran in parallel don't interfere. The driver then writes a manifest of the files to
-move and to remove. That manifest is the commit. The driver carries it out; if the driver dies,
-the next process that reads or writes the folder does. If a file can't be moved, all files are
-moved back. No reader sees a part of a commit.
+Tasks write to a hidden folder next to the logs, each attempt to a folder of its own, so attempts that died or ran in
+parallel don't interfere. The driver then writes a manifest of the files to move and to remove. That manifest is the
+commit. The driver carries it out; if the driver dies, the next process that reads or writes the folder does. If a file
+can't be moved, all files are moved back. No reader sees a part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
-    .tagwire-00000000000000000007.json                                     commit 7, not all done yet
-    _SUCCESS                                                               the manifest of the last commit that was done
+    .tagwire-00000000000000000007.json                                     commit 7, not yet finished
+    _SUCCESS                                                               the manifest of the last finished commit
 
-The manifest takes the next number in a way that fails if another writer has taken it; then that
-writer's commit is carried out, and this one is checked again. How that is done, and how files are
-moved, is for the kind of folder to know (`local_commit`, `remote_commit`). A lock on the folder
-only makes others wait, because not every file system has reliable locks, and object storage has none.
+The manifest takes the next number. If another writer has already taken that number, that writer's commit is carried out
+first, and this one is checked again. `local_commit` and `remote_commit` implement claiming a number and moving files.
+The folder lock only makes other processes wait, because not every file system has reliable locks, and object storage
+has none.
 """
 
 import time
@@ -53,28 +52,28 @@ __all__ = [
 ]
 
 _PATIENCE: Final = 10.0
-"""Seconds that a commit gets to be done by its own process, where no lock says that it has died."""
+"""Seconds to wait for another process to finish its commit if no lock shows that the process has died."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
-    """A folder by its path or URL. Raises PipelineError."""
+    """Return the commit folder for a path or URL. Raises PipelineError."""
     return RemoteFolder(root, storage) if is_remote(root) else LocalFolder(root)
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """A job by its name, such as that of a micro-batch, which is the same each time."""
+    """Return the job with this ID. A micro-batch always has the same ID."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
-    """Make the folder. Raises PipelineError if it can't be made, or nothing could be committed there."""
+    """Make the folder. Raises PipelineError if it can't be made or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # else something was
+    if "number" not in folder.done():  # a folder with a commit supports commits
         folder.remove(begin(root, storage))
 
 
 def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """A new job, with a place for its tasks. Raises PipelineError, also if it could not be committed."""
+    """Start a new job and make its staging folder. Raises PipelineError, also if the folder doesn't support commits."""
     job = job_of(root, uuid4().hex, storage)
     folder = _of(job)
     with folder.refused():
@@ -83,15 +82,15 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
-    """A place for one attempt of a task. Raises PipelineError where the job, which was begun earlier, is over."""
+    """Return the staging folder for one task attempt. Raises PipelineError if the job has begun earlier and is over."""
     return _of(job).attempt(job, is_begun=is_begun)
 
 
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
-    """Commit a job. Raises PipelineError, and then nothing of it is there.
+    """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` is given what is noted of micro-batches, looks at the folder and says what moves; None is for a job that
-    has been committed. It is called again where another job was committed meanwhile.
+    `change` receives the noted micro-batches, inspects the folder and returns the files to move, or None if the job is
+    already committed. It is called again if another job commits first.
     """
     folder = _of(job)
     while True:
@@ -114,32 +113,32 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """By query: what the last commit that was carried out in a job's folder notes of its micro-batches."""
+    """Return the notes on micro-batches in the last finished commit of the job's folder, by query."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
 
 def abandon(job: Job) -> None:
-    """Remove what the tasks of a job have written that was not committed; one that was is not touched."""
+    """Remove the staged files of a job, unless the job is committed."""
     folder = _of(job)
     if all(folder.manifest(each).get("job") != job.id for each in folder.pending()):
         folder.remove(job)
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """The jobs of which something is there."""
+    """Return the jobs that have files in the folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
 
 def contents_of(job: Job) -> list[Content]:
-    """What is there of a job. Raises PipelineError."""
+    """Return the staged files and folders of a job. Raises PipelineError."""
     return _of(job).contents(job)
 
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Hold the lock of a folder of this machine, if it has one, with all earlier commits carried out.
+    """Hold the lock of a local folder, if it supports locks, with all earlier commits carried out.
 
     Raises PipelineError.
     """
@@ -148,16 +147,16 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out the commits to a folder in object storage, if their own processes don't. Raises PipelineError."""
+    """Carry out pending commits to a folder in object storage, if their processes don't. Raises PipelineError."""
     with _alone(commit_folder(root, storage)):
         pass
 
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Hold a folder of this machine for reading, with all earlier commits carried out.
+    """Hold a local folder for reading, with all earlier commits carried out.
 
-    Raises PipelineError; KAFKA_LOG_CHANGED if locks don't hold and another process committed meanwhile.
+    Raises PipelineError; KAFKA_LOG_CHANGED if locks don't work and another process committed meanwhile.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -174,7 +173,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Which commit a folder of logs is at when all that were begun are carried out; 0 before the first.
+    """Carry out pending commits and return the number of the last one; 0 before the first.
 
     Raises PipelineError.
     """
@@ -188,10 +187,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Hold a folder that is at a commit, as `settled_number` has said, maybe in another process.
+    """Hold a folder that is at commit `number`, as returned by `settled_number`, possibly in another process.
 
-    A listing in the block has no part of a later commit: that would have a manifest now, or be done. Nothing is listed
-    here. Raises PipelineError, KAFKA_LOG_CHANGED.
+    A listing in the block shows no part of a later commit: after the block, this checks that no manifest and no
+    finished commit has appeared. Raises PipelineError, KAFKA_LOG_CHANGED.
     """
     if not _has_commits(root, storage):
         yield
@@ -210,12 +209,12 @@ def _has_commits(root: str, storage: StorageOptions) -> bool:
 
 
 class _Pending(NamedTuple):
-    """A commit that is not carried out."""
+    """A commit that is not finished."""
 
     folder: CommitFolder
     number: int
     is_own: bool = False
-    """Whether it is this process's."""
+    """Whether this process made the commit."""
 
 
 def _of(job: Job) -> CommitFolder:
@@ -223,7 +222,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Carry out a commit, as far as that is not done. Raises OSError, PipelineError, and then all is as before."""
+    """Carry out a commit, or resume it. Raises OSError, PipelineError after restoring the folder."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -235,13 +234,13 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        if last := folder.done().get("job"):  # its process may have died before it removed what is of no use any more
+        if last := folder.done().get("job"):  # the process may have died before it removed the job's staging folder
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Leave a commit to its own process for a while: where no lock holds, two would do it at once."""
+    """Give other processes time to finish their commits: without locks, two processes would work on one commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)

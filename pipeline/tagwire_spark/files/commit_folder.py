@@ -1,8 +1,8 @@
-"""What a commit needs of the folder of logs that it changes, here or in object storage.
+"""The interface between commits and the log folder that they change, local or in object storage.
 
-`commit` is the same for both. They differ in how a name is taken, how files come to their places, and how
-that is undone: here by links and renames (`local_commit`), there by conditional puts and copies
-(`remote_commit`). All names are paths below the folder, with `/`.
+`commit` is the same for both. They differ in how a number is claimed, and how files are moved and moved back: local
+folders use links and renames (`local_commit`), object storage conditional puts and copies (`remote_commit`). All names
+are paths relative to the folder, with `/`.
 """
 
 import re
@@ -38,49 +38,49 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 
 
 class Job(NamedTuple):
-    """A write to a folder of logs."""
+    """A write to a log folder."""
 
     root: str
-    """Its path, or its URL."""
+    """Path or URL of the log folder."""
     id: str
     storage: StorageOptions = NO_OPTIONS
 
     @property
     def name(self) -> str:
-        """Of the folder in the root where its tasks write."""
+        """The name of the staging folder in the root."""
         return f"{_PREFIX}{self.id}{_WRITING}"
 
     @property
     def folder(self) -> Path:
-        """That folder on this machine."""
+        """The local path of the staging folder."""
         return Path(self.root, self.name)
 
 
 class Change(NamedTuple):
-    """What a commit does, in paths below the folder."""
+    """The file changes of a commit, as paths relative to the folder."""
 
     moves: tuple[tuple[str, str], ...]
     """Source and target of each move; a segment comes after its indexes."""
     removes: tuple[str, ...] = ()
     facts: Any = None
-    """What else the manifest says."""
+    """Other facts for the manifest."""
     batches: Mapping[str, Any] = {}
-    """By query: what the manifest notes of the micro-batch that this is; each commit passes on those before it."""
+    """Notes on this micro-batch for the manifest, by query; each commit passes on the earlier notes."""
 
 
 Content = tuple[int | None, float]
-"""The bytes of a file, None of a folder, and when it was last written, in seconds since 1970."""
+"""The size in bytes (None for a folder), and the time of the last write in seconds since 1970."""
 
 
 class Attempt:
-    """Where one attempt of a task writes."""
+    """The staging folder of one task attempt."""
 
     def __init__(self, folder: Path, to: "CommitFolder", job: Job, *, is_begun: bool = True) -> None:
         self.folder = folder
-        """On this machine; two levels below what stands for the root."""
+        """Local path, two levels below the folder that represents the root."""
         self.job = job
         self.is_begun = is_begun
-        """Whether the job has begun at a time, so that it can be over."""
+        """Whether the job was begun explicitly, so that it can be over."""
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
@@ -88,134 +88,134 @@ class Attempt:
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """All is written. Raises PipelineError if the job is over."""
+        """Finish the attempt after its last file. Raises PipelineError if the job is over."""
         self._to.end(self)
 
     def close(self) -> None:
-        """Nothing is written any more, maybe because something failed."""
+        """Clean up after success or failure."""
         self._to.close(self)
 
 
 class CommitFolder(ABC):
-    """A folder of logs. Methods raise PipelineError; those of this machine OSError, too, in `refused`."""
+    """A log folder. Methods raise PipelineError; methods of local folders also raise OSError, within `refused`."""
 
     slowness = 1
-    """How much longer than here a commit takes."""
+    """Factor by which commits are slower than in a local folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root
 
     @abstractmethod
     def refused(self) -> AbstractContextManager[None]:
-        """Turn errors of the file system into PipelineError."""
+        """Turn file system errors into PipelineError."""
 
     @abstractmethod
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold its lock; yields whether there is one."""
+        """Hold the folder lock; yields whether the lock is held."""
 
     # ------------------------------------------------------------ jobs
 
     @abstractmethod
     def begin(self, job: Job) -> None:
-        """Make a place for tasks, if a job can be committed here."""
+        """Make the staging folder. Raises PipelineError if jobs can't be committed here."""
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """A place for one attempt of a task; `is_begun` is for a job that must have begun."""
+        """Return the staging folder for one task attempt. With `is_begun`, the job must have begun."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver finds them; they are below `top` as they are to be below the root."""
+        """Put files where the driver finds them; their paths relative to `top` are their paths relative to the root."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """Take back what an attempt has written whose job is over."""
+        """Remove the files of an attempt whose job is over, and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove what an attempt has on this machine, unless the driver finds it there."""
+        """Remove the local files of an attempt, unless the driver reads them there."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
-        """Remove what the tasks of a job have written, as far as that is possible."""
+        """Remove the staged files of a job as far as possible."""
 
     @abstractmethod
     def jobs(self) -> list[str]:
-        """The jobs of which something is there."""
+        """Return the jobs that have files in the folder."""
 
     @abstractmethod
     def contents(self, job: Job) -> list[Content]:
-        """What is there of a job; nothing if it has gone meanwhile."""
+        """Return the staged files and folders of a job; empty if they were removed meanwhile."""
 
     # ------------------------------------------------------------ files
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
-        """A small file, None if there is none."""
+        """Return the bytes of a small file, or None if it doesn't exist."""
 
     @abstractmethod
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Write a small file beside what tasks have staged. Its name."""
+        """Write a small file next to the files that tasks have staged, and return its name."""
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """A staged file on this machine, to be changed in place."""
+        """Yield a local path of a staged file that may be changed in place."""
 
     # ------------------------------------------------------------ commits
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """The manifest of the last commit that was carried out; empty if there is none, or another program wrote it."""
+        """Return the manifest of the last finished commit; empty if there is none or another program wrote the file."""
 
     @abstractmethod
     def pending(self) -> list[int]:
-        """The numbers of the commits that are not carried out, or not to their end."""
+        """Return the numbers of the commits that are not finished."""
 
     @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
-        """What a manifest says; empty where somebody has done it meanwhile."""
+        """Return a manifest; empty if another process has finished the commit meanwhile."""
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Make a job the commit of this number. Whether it is; if not, another one was faster."""
+        """Make a job the commit with this number. Returns False if another job has the number."""
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Refuse what can't be moved before anything is."""
+        """Raise PipelineError if a file can't be moved, before anything is changed."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Do what a manifest says, and has not been done; or refuse, and then all is as before."""
+        """Carry out a manifest, or the rest of it. Raises PipelineError after restoring the folder."""
 
 
 def manifest_name(number: int) -> str:
-    """The name of a commit that is not done."""
+    """Return the manifest name of an unfinished commit."""
     return f"{_PREFIX}{number:020}.json"
 
 
 def number_of(name: str) -> int | None:
-    """The number of a commit by the name of its manifest."""
+    """Return the commit number in a manifest name, or None."""
     found = _NUMBERED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def job_of_folder(name: str) -> str | None:
-    """The job whose tasks write to a folder of this name."""
+    """Return the job that a staging folder with this name belongs to, or None."""
     is_one = name.startswith(_PREFIX) and name.endswith(_WRITING)
     return name.removeprefix(_PREFIX).removesuffix(_WRITING) if is_one else None
 
 
 def in_staging(job: Job) -> str:
-    """The name of a folder for one attempt of a task."""
+    """Return a new folder name for one task attempt."""
     return f"{job.name}/{uuid4().hex}"
 
 
 def too_late(job: Job) -> PipelineError:
-    """The refusal of an attempt whose job is over."""
+    """Return the error for an attempt whose job is over."""
     text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
     return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 
 
 def write_failure(root: str, error: OSError) -> PipelineError:
-    """The refusal of a write to a folder of logs: the path that failed, and why."""
+    """Return the error for a failed write to a log folder, with the path that failed and the reason."""
     where = next((name for name in (error.filename2, error.filename) if name), root)
     return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{where}: can't be written: {error.strerror or error}.")

@@ -1,7 +1,7 @@
-"""The objects below a prefix in object storage: conditional puts, listings, and many requests at once.
+"""Objects below a prefix in object storage: conditional puts, listings, and concurrent requests.
 
-fsspec has the conditions only as arguments that it passes on to the client of S3, and no read that gives the ETag
-along with the bytes. So both are here, and nothing of a commit is.
+fsspec only passes conditions on to the S3 client, and has no read that returns the ETag along with the bytes. This
+module adds both; it knows nothing about commits.
 """
 
 import time
@@ -14,32 +14,32 @@ from tagwire.extras import required
 __all__ = ["ConditionalObjects"]
 
 _AT_ONCE: Final = 8
-"""Requests."""
+"""Concurrent requests."""
 _FAILED: Final = ("PreconditionFailed", "412")
 _CONFLICT: Final = ("ConditionalRequestConflict", "409")
 _PATIENCE: Final = 10.0
-"""Seconds for a put that is in conflict with another."""
+"""Seconds to retry a put that conflicts with another put."""
 _ONE_REQUEST: Final = 1 << 32
 
 
 class ConditionalObjects:
-    """Objects by their names below a prefix. Methods raise what the client raises."""
+    """Objects by their names below a prefix. Methods raise the errors of the client."""
 
     def __init__(self, system: Any, prefix: str) -> None:
         self.system = system
-        """Of fsspec."""
+        """The fsspec file system."""
         self._prefix = prefix
 
     def path(self, name: str) -> str:
-        """What the store calls an object."""
+        """Return the full name of an object in the store."""
         return f"{self._prefix}/{name}"
 
     def get(self, name: str) -> bytes | None:
-        """The bytes of an object, None if there is none."""
+        """Return the bytes of an object, or None if it doesn't exist."""
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """The bytes of an object and its ETag, by one request."""
+        """Return the bytes of an object and its ETag, in one request."""
         bucket, key, _ = self.system.split_path(self.path(name))
         try:
             found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
@@ -51,7 +51,7 @@ class ConditionalObjects:
             found["Body"].close()
 
     def level(self) -> list[str]:
-        """The names directly below the prefix."""
+        """Return the names directly below the prefix."""
         self.system.invalidate_cache()
         try:
             found = self.system.ls(self._prefix, detail=False)
@@ -60,24 +60,24 @@ class ConditionalObjects:
         return [str(name).rstrip("/").rpartition("/")[2] for name in found]
 
     def listed(self, folder: str) -> list[str]:
-        """The objects below a folder, as the store calls them."""
+        """Return the full names of the objects below a folder."""
         self.system.invalidate_cache()
         return [*self.system.find(self.path(folder))]
 
     def put(self, name: str, data: bytes) -> None:
-        """Put an object, whether there is one or not."""
+        """Put an object, replacing any existing object."""
         self.system.pipe_file(self.path(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put an object if there is none. Whether it was put."""
+        """Put an object if none exists. Returns whether it was put."""
         return self._put(name, data, IfNoneMatch="*")
 
     def replace(self, name: str, data: bytes, tag: str) -> bool:
-        """Put an object if there is one of this ETag. Whether it was put."""
+        """Replace the object with this ETag. Returns whether it was replaced."""
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object on a condition, in one request. Whether it was put."""
+        """Put an object on a condition, in one request. Returns whether it was put."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -89,7 +89,7 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another put of the same object is under way
+            time.sleep(0.2)  # another put of the same object is in progress
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
         """Copy objects from the first name of each pair to the second."""
@@ -100,12 +100,12 @@ class ConditionalObjects:
         self.system.rm_file(self.path(name))
 
     def delete_all(self, paths: Iterable[str]) -> None:
-        """Delete objects, which are given as the store calls them."""
+        """Delete objects by their full names in the store."""
         self.each(self.system.rm_file, paths)
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Ask for each item, for several at once; when this is over, no request is under way."""
+        """Call `ask` for each item, concurrently. No request is in progress when this returns or raises."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for asked in [pool.submit(ask, item) for item in items]:

@@ -1,12 +1,10 @@
-"""Whether a file that a task reads is still the one that the driver planned with.
+"""Check whether a file is still the file that the driver planned with.
 
-A task reads minutes after planning. By then an overwrite or a broker's cleaner
-may have put another file in its place, and the rows would be some of the old
-log and some of the new one. So a split carries what identifies its file: here
-size, inode and time of modification, elsewhere size and the ETag or the time
-that the file system has. A log's last segment may have grown. Here it has grown
-only if its first and its last bytes are still those that were planned with:
-`cp` and `rsync --inplace` write over a file, and it keeps its inode.
+A task reads minutes after planning. By then an overwrite or a broker's cleaner may have replaced the file, and the rows
+would mix the old log with the new one. So a split carries the identity of its file: size, inode and modification time
+of a local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may have grown. A
+local file counts as grown only if its first and last planned bytes are unchanged, because `cp` and `rsync --inplace`
+overwrite a file and keep its inode.
 """
 
 import os
@@ -30,38 +28,38 @@ __all__ = [
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""What fsspec's file systems call that which changes with a file; the first that is there counts."""
+"""Names of the fsspec facts that change with a file; the first one present counts."""
 
 _END: Final = 64
-"""Bytes at each end of a file that are compared; the head of a batch, with its checksum, is within the first."""
+"""Bytes compared at each end of a file; enough for a batch header with its checksum."""
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
 class FileState(NamedTuple):
-    """What identifies a file and its bytes."""
+    """The identity of a file and of its bytes."""
 
     size: int
     name: str = ""
-    """What tells it from another file of the same path, also when it grows: the inode."""
+    """Distinguishes files with the same path, even if they grow: the inode."""
     tag: str = ""
-    """What changes with its bytes: the time of modification, or an ETag."""
+    """Changes with the bytes: the modification time, or an ETag."""
     ends: tuple[int, int] | None = None
-    """Sums over the first and the last bytes of a file that may grow."""
+    """Checksums of the first and the last bytes of a file that may grow."""
 
 
 def state_of_status(status: os.stat_result) -> FileState:
-    """Of a file of this machine, or one that all workers mount."""
+    """Return the state of a local file, or of a file that all workers mount."""
     return FileState(status.st_size, f"inode {status.st_ino}", f"modified at {status.st_mtime_ns} ns")
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Of a file of fsspec's, by what `info` or a listing says."""
+    """Return the state of an fsspec file from its `info` or listing entry."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
 
 def modified_at(facts: Mapping[str, Any]) -> int | None:
-    """When a file of fsspec's was last written to, in nanoseconds since 1970; None where nothing says so."""
+    """Return when an fsspec file was last written, in nanoseconds since 1970; None if unknown."""
     for value in map(facts.get, _TIMES):
         if isinstance(value, str):
             try:
@@ -76,17 +74,14 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """A value as it is in a listing and for the file alone: some have a time as seconds in one of them."""
+    """Format a value alike for `info` and a listing, which may give seconds and a datetime for the same time."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Refuse a file that is another than was planned with; one that grows must have its bytes up to `end`.
-
-    Raises PipelineError.
-    """
+    """Raise PipelineError if a file is not the planned one. A file that may grow must have its bytes up to `end`."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         changed = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -102,13 +97,13 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 
 
 def growing_state(data: FileBytes) -> FileState:
-    """Of a file of this machine that may grow. Raises LogPathError."""
+    """Return the state of a local file that may grow. Raises LogPathError."""
     state = state_of_status(data.status())
     return state._replace(ends=_ends(data, state.size))
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Refuse a file of this machine as `check_unchanged`, and one that was written over from its beginning.
+    """Check a local file like `check_unchanged`, and also that it was not overwritten from the start.
 
     Raises PipelineError, LogPathError.
     """
@@ -123,9 +118,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Sums over the first and the last bytes of what a file has up to a size; 0 for zeros, which are not written yet.
+    """Return sums of the first and the last of `size` bytes; 0 for zeros, which are not yet written.
 
-    A broker cuts off a tail of zeros. The last bytes are gone then, and their sum is 0, too. Raises LogPathError.
+    A broker truncates a tail of zeros. Its bytes are then missing, and their sum is 0 as well. Raises LogPathError.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -1,7 +1,7 @@
-"""The lock on a folder of logs: commits wait for each other, and readers for a commit.
+"""The lock of a log folder: commits wait for each other, and readers wait for a commit.
 
-It is a lock of the folder itself, so there is no file that would be left behind, and it goes with
-its process. Not every file system has locks, and commits stay correct without one.
+The folder itself is locked, so no lock file can be left behind, and the lock ends with its process. Not every file
+system has locks, and commits stay correct without them.
 """
 
 import os
@@ -16,7 +16,7 @@ __all__ = ["locked"]
 
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the lock of a folder, with others if it is `shared`. Yields whether it is held."""
+    """Hold the folder lock, together with other readers if `shared`. Yields whether the lock is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

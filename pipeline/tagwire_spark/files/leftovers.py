@@ -1,7 +1,7 @@
-"""What writes and jobs have left because their driver was killed: listed, or removed by a later write.
+"""Find and remove files that writes and jobs left behind because their driver was killed.
 
-Nobody can tell such a folder from that of a write that is still going on. So its age decides:
-the time since anything in it was last written.
+Such a folder looks like the folder of a running write. So age decides: the time since anything in the folder was last
+written.
 """
 
 import re
@@ -20,22 +20,22 @@ __all__ = ["Leftover", "leftovers", "remove_leftovers", "work_folders"]
 
 _DIGITS: Final = 32
 _WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
-"""Names of the folders in which jobs make their output."""
+"""Names of the hidden folders in which jobs build their output."""
 
 
 class Leftover(NamedTuple):
-    """A hidden folder beside the logs, with what is in it."""
+    """A hidden folder next to the logs, with statistics of its files."""
 
     place: str
-    """Its path or URL."""
+    """Path or URL."""
     files: int
     bytes: int
     last_written: float
-    """When something in it was last written, in seconds since 1970."""
+    """Seconds since 1970 of the last write to anything in the folder."""
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """What is left in a folder, and what is just being written. Raises PipelineError."""
+    """Return the leftover folders and the folders of running writes. Raises PipelineError."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
@@ -47,7 +47,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """The hidden folders beside an output in which jobs make it: of a killed job, or one that is running."""
+    """Return the hidden folders in which killed or running jobs build this output."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
@@ -58,16 +58,16 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove what is left beside this job, which is committed, if nothing in it is younger than that."""
+    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job is committed."""
     oldest = time.time() - 3600 * hours
-    with suppress(OSError, PipelineError):  # it stays for the next write; this one has succeeded
+    with suppress(OSError, PipelineError):  # the next write tries again; this write has succeeded
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)
 
 
 def _leftover(job: Job) -> Leftover | None:
-    """What is left of a job; None if it has gone meanwhile."""
+    """Return the leftover of a job; None if it was removed meanwhile."""
     found = contents_of(job)
     if not found:
         return None

@@ -1,13 +1,13 @@
-"""Commits to a folder of this machine, or one that all workers mount: names are taken by links, and files renamed.
+"""Commits to a local folder, or one that all workers mount: links claim numbers, and files are renamed.
 
-A commit is a hard link with the next number. Creating it fails if another writer has taken the
-number, also on network file systems. When all files are in place, the draft that was linked, which is
-in the job's folder, becomes `_SUCCESS`. If a file can't be moved, the job's folder gets another name,
-and all files are moved back. After one of these renames the other fails. So two processes that carry
-out the same commit agree on its end, and the slower one can't put a file in place any more.
+A commit is a hard link with the next number. Creating the link fails if another writer has taken the number, even on
+network file systems. When all files are in place, the link's source (a draft in the job's folder) becomes `_SUCCESS`.
+If a file can't be moved, the job's folder is renamed, and all files are moved back. After one of these renames the
+other fails. So two processes that carry out the same commit agree on the outcome, and the slower one can't move any
+more files.
 
-The numbered name alone would not do for that. Once a commit is done and its name is free, a slow writer
-may take the name again, for the moment that it needs to see that it is too late.
+The numbered name alone can't ensure that. Once a commit is finished and its name is free, a slow writer may take the
+name again, until it notices that it is too late.
 """
 
 import json
@@ -42,17 +42,17 @@ __all__ = ["LocalFolder"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""What file systems without hard links say; a full disk, for example, is another fault."""
+"""Error numbers of file systems without hard links; other errors, such as a full disk, are reported as they are."""
 
 
 class LocalFolder(CommitFolder):
-    """A folder that is mounted."""
+    """A local or mounted folder."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.path = Path(root)
         self._found: dict[int, Path] = {}
-        """Manifests by number: people may have written some, with names that have fewer digits."""
+        """Manifests by number. Manifests written by hand may have names with fewer digits."""
         self._claimed: Mapping[str, Any] = {}
         """The manifest of the commit that this process has claimed."""
 
@@ -65,13 +65,13 @@ class LocalFolder(CommitFolder):
             raise write_failure(self.root, error) from None
 
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold its lock, if the file system has locks."""
+        """Hold the folder lock, if the file system has locks."""
         return locked(self.path, shared=shared)
 
     # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
-        """Make a place for tasks, if the file system has hard links."""
+        """Make the staging folder. Raises an error if the file system has no hard links."""
         job.folder.mkdir(parents=True)
         try:
             file = job.folder / "first"
@@ -82,7 +82,7 @@ class LocalFolder(CommitFolder):
             raise
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """A folder in the job's."""
+        """Make a folder in the job's staging folder."""
         folder = self.path / in_staging(job)
         try:
             folder.mkdir(parents=not is_begun)
@@ -91,27 +91,27 @@ class LocalFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """They are there; flush them to disk."""
+        """Flush the files to disk; they are already in place."""
         for file in files:
             on_disk(file)
         for folder in {file.parent for file in files}:
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """A job that is over has no folder to write to."""
+        """Do nothing: a job that is over has no folder to write to."""
 
     def remove(self, job: Job) -> None:
         """Remove the job's folder."""
         shutil.rmtree(job.folder, ignore_errors=True)
 
     def jobs(self) -> list[str]:
-        """By the folders that are there."""
+        """Return the jobs whose staging folders exist."""
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """The folder, and all below it; its own process may be removing it."""
+        """Return the staging folder and everything below it. The job's own process may be removing files meanwhile."""
         found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # which passes over what is gone, unlike `rglob`
+        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, it skips files that disappear
             for path in (Path(folder), *(Path(folder, each) for each in files)):
                 with suppress(OSError):
                     status = path.stat()
@@ -121,7 +121,7 @@ class LocalFolder(CommitFolder):
     # ------------------------------------------------------------ files
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file."""
+        """Return the bytes of a file, or None."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
@@ -135,14 +135,14 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """The file itself."""
+        """Yield the path of the file itself."""
         yield self.path / name
         on_disk(self.path / name)
 
     # ------------------------------------------------------------ commits
 
     def done(self) -> dict[str, Any]:
-        """What `_SUCCESS` says."""
+        """Return the contents of `_SUCCESS`."""
         try:
             found = json.loads((self.path / DONE).read_text())
         except (OSError, ValueError):
@@ -150,13 +150,13 @@ class LocalFolder(CommitFolder):
         return found if isinstance(found, dict) else {}
 
     def pending(self) -> list[int]:
-        """A number that was done again is one that came too late."""
+        """Return the unfinished numbers. A manifest with a finished number is from a writer that was too late."""
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
         return [number for number in sorted(found) if number > done]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """What the numbered file says."""
+        """Return the contents of the numbered file."""
         manifest = self._manifest(number)
         try:
             found: dict[str, Any] = json.loads(manifest.read_text())
@@ -179,9 +179,9 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             said = self.manifest(number)
-            if said.get("job") != job.id:  # else the link was made, and the answer of a server lost
+            if said.get("job") != job.id:  # if equal, the link was made, but the answer got lost
                 return False
-        if self._is_done(number) and (self.path / said["draft"]).exists():  # another one had the number, and is done
+        if self._is_done(number) and (self.path / said["draft"]).exists():  # another commit has this number
             name.unlink(missing_ok=True)
             return False
         self._claimed = said
@@ -190,12 +190,12 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Refuse missing sources, and targets that are on other file systems, are folders, or can't be written."""
+        """Raise an error for a missing source, or a target that is a folder, not writable or on another file system."""
         root = self.path
         job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # a driver that does not mount what a task has written to would lose it
+            (root / source).stat()  # raises if the driver does not mount the folder that the task wrote to
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -208,9 +208,9 @@ class LocalFolder(CommitFolder):
                 raise PermissionError(EACCES, "no file can be moved there", str(folder))
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Rename; what of it was done before is not done again. If that fails, rename back."""
+        """Rename the files that are not yet renamed. If that fails, rename all of them back."""
         change = self.manifest(number)
-        is_over = not change or self._is_done(number)  # asked afterwards: what a slow writer has linked is no commit
+        is_over = not change or self._is_done(number)  # after reading: a slow writer may have linked a finished number
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -224,7 +224,7 @@ class LocalFolder(CommitFolder):
             was_undone = _is_undone(draft)
             if not self._undone(number, change):
                 if not self._is_done(number) and self.manifest(number) == change:
-                    raise  # somebody has deleted the job's folder
+                    raise  # the job's folder was deleted
                 return
             if not was_undone:
                 if is_own:
@@ -241,7 +241,7 @@ class LocalFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
-        """Undo a commit, unless it is done. Whether it is undone. Raises PipelineError."""
+        """Undo a commit unless it is finished. Returns whether it is undone. Raises PipelineError."""
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):
@@ -251,7 +251,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # else the number is another's by now
+            if self.manifest(number) == change:  # otherwise the number belongs to another job by now
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
@@ -260,30 +260,30 @@ class LocalFolder(CommitFolder):
         return True
 
     def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
-        """Refuse a commit of this process that another one has not finished. Raises PipelineError."""
+        """Raise PipelineError if another process has undone a commit of this process."""
         if self._undone(number, change):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """The refusal of a commit that another process has undone; nobody else needs to know that it was."""
+        """Return the error for a commit that another process has undone, and remove the undone folder."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root}: can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        """Whether this commit, or one behind it, is carried out."""
+        """Whether this commit or a later one is finished."""
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
     def _manifests(self) -> dict[int, Path]:
-        """By number, those that are there."""
+        """Return the existing manifests by number."""
         found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
         self._found.update(found)
         return found
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Say that what fails in the block does not undo the commit. Raises PipelineError."""
+        """Turn errors in the block into one that says that the commit stands. Raises PipelineError."""
         try:
             yield
         except OSError as error:
@@ -295,7 +295,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Give a file another name, unless there is one. Raises OSError, PipelineError."""
+        """Hard-link a file to a new name. Raises FileExistsError if the name exists; OSError, PipelineError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:
@@ -308,7 +308,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Take away what goes, and move what comes. Raises OSError."""
+    """Move away removed files, and move new files into place. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -318,14 +318,14 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # of a partition that is no more, unless something is left in it
+        with suppress(OSError):  # removes partition folders that are now empty
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Move a file, unless it was moved before, maybe by another process. Raises OSError."""
+    """Move a file, unless it was moved before, possibly by another process. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
@@ -335,7 +335,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """The name that the folder of a job gets when its commit is undone; it ends like that of a job."""
+    """Return the name of a job's folder after an undo; it has the same suffix as other staging folders."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -345,9 +345,9 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Undo what `_move` has done. Raises OSError."""
+    """Undo `_move`. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # all of it was moved back, and others may have written meanwhile
+    if not undone.exists():  # everything was moved back already, and others may have written since
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -358,11 +358,11 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # one that was made for this commit, else something is in it
+        with suppress(OSError):  # removes folders made for this commit, unless they have other files
             folder.rmdir()
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
-    """The folders that a commit changes, but the root."""
+    """Return the folders that a commit changes, except the root."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}

@@ -1,4 +1,4 @@
-"""What a task reads: a file as it was when the read was planned, wherever it is."""
+"""Open a file for a task, as it was when the read was planned."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -16,9 +16,9 @@ __all__ = ["opened"]
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """A segment by the name that planning gave it, of which the bytes from `start` to before `end` are read.
+    """Open a segment by its planned name, to read the bytes from `start` up to `end`.
 
-    Raises PipelineError if it is another one than was planned with; LogPathError.
+    Raises PipelineError if the file has changed since planning; LogPathError.
     """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)

@@ -1,20 +1,21 @@
-"""Commits to a prefix in object storage: names are taken by conditional puts, and objects copied.
+"""Commits to a prefix in object storage: conditional puts claim numbers, and objects are copied.
 
-There are no links, renames or locks there, and an object can't be moved. But a put may ask that there be no
-object yet (`If-None-Match: *`), or that it be still the one that was read (`If-Match`). So
+Object storage has no links, renames or locks, and can't move objects. But a put can require that the object doesn't
+exist (`If-None-Match: *`), or that it is unchanged since it was read (`If-Match`). So
 
-1. the manifest is put under the next number, if there is none of it: that is the commit;
-2. staged objects are copied to names that were free before;
-3. `_SUCCESS` is replaced by the manifest, if nobody else has: it is decided that the commit is done;
-4. objects are copied over those that were there, what goes is deleted, then the manifest, then what was staged.
+1. the manifest is put under the next number, if that number is free: that is the commit; 2. staged objects are copied
+to names that were free before; 3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides
+that the commit is done; 4. objects that replace others are copied; then removed objects, the manifest and the staged
+objects are deleted.
 
-Each step may be done again by another process, or by several at once, because staged objects stay to the end.
-If step 2 fails, it is decided in the same way that the commit is undone: `_SUCCESS` stays what it was, with the
-number and the job that is undone. Then staged objects are deleted, so that no other process goes on copying them,
-then their copies, then the manifest. Nothing of what was there before has been touched at that point.
+Another process may repeat each step, even at the same time, because staged objects stay until the end.
 
-A store that ignores these conditions would let two writers commit at once. So they are tried before anything is
-written, and a file system that fsspec only emulates them for is refused.
+If step 2 fails, a replacement of `_SUCCESS` decides that the commit is undone: it adds only the undone number and job.
+Then staged objects are deleted, so that no other process copies them, then their copies, then the manifest. No object
+that existed before the commit has been touched then.
+
+A store that ignores these conditions would let two writers commit at once. So `begin` tests them before anything is
+written, and file systems for which fsspec only emulates them are rejected.
 """
 
 import json
@@ -51,11 +52,11 @@ _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""
 _UNDONE: Final = 8
-"""How many undone commits are remembered, for drivers that come late to see it."""
+"""Number of undone commits kept in `_SUCCESS`, for drivers that check late."""
 
 
 class RemoteFolder(CommitFolder):
-    """A prefix of a bucket. Raises PipelineError for a file system that has no conditional puts."""
+    """A prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
 
     slowness = 6
 
@@ -75,19 +76,19 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Turn all errors of the client into PipelineError, without secrets."""
+        """Turn all client errors into PipelineError, without secrets."""
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
 
     @contextmanager
     def locked(self, *, shared: bool) -> Generator[bool]:
-        """There is no lock."""
+        """Yield False: there is no lock."""
         yield False
 
     # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
-        """Put an object that says that the job is not over, if the store keeps conditions."""
+        """Put the object that marks the job as active. Raises PipelineError if the store ignores conditions."""
         first = f"{job.name}/first"
         self._objects.put(first, b"1")
         try:
@@ -107,7 +108,7 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """A folder on this machine, whose files are uploaded when they are finished."""
+        """Make a local folder, whose files are uploaded when they are finished."""
         with self.refused():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
@@ -116,7 +117,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload files, so that the worker's disk need not hold them all."""
+        """Upload files, so that the worker's disk need not hold all of them."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -124,29 +125,29 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """Take back what came too late."""
+        """Remove the files of an attempt whose job is over, and raise PipelineError."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
                 raise too_late(attempt.job)
 
     def close(self, attempt: Attempt) -> None:
-        """Remove the attempt's folder on this machine."""
+        """Remove the attempt's local folder."""
         shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
 
     def remove(self, job: Job) -> None:
-        """Delete all objects below the job's folder; first what says that it is not over."""
-        with suppress(Exception):  # of a client that says no, or not at all: what is left there nobody sees
+        """Delete all objects below the job's folder, starting with the object that marks the job as active."""
+        with suppress(Exception):  # client errors are ignored: readers don't see leftover objects
             self._objects.delete(f"{job.name}/{_BEGUN}")
             self._objects.delete_all(self._objects.listed(job.name))
 
     def jobs(self) -> list[str]:
-        """By the folders that a listing has."""
+        """Return the jobs whose staging folders are listed."""
         with self.refused():
             return [job for name in self._objects.level() if (job := job_of_folder(name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """The objects below the job's folder."""
+        """Return the objects below the job's folder."""
         with self.refused():
             self._system.invalidate_cache()
             found = self._system.find(self._objects.path(job.name), detail=True).values()
@@ -155,7 +156,7 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ files
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of an object."""
+        """Return the bytes of an object, or None."""
         with self.refused():
             return self._objects.get(name)
 
@@ -167,7 +168,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """A copy, which is uploaded."""
+        """Yield a local copy, which is uploaded afterwards."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
@@ -179,12 +180,12 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ commits
 
     def done(self) -> dict[str, Any]:
-        """What `_SUCCESS` says."""
+        """Return the contents of `_SUCCESS`."""
         with self.refused():
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Also one that is decided, while its manifest is there; not one whose number another job has had."""
+        """Return numbers with a manifest, including decided commits; without numbers that another job had before."""
         with self.refused():
             found = sorted(
                 n for name in self._objects.level() if (n := number_of(name)) is not None and manifest_name(n) == name
@@ -197,7 +198,7 @@ class RemoteFolder(CommitFolder):
             ]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """What the numbered object says."""
+        """Return the contents of the numbered object."""
         found = self.read(manifest_name(number))
         try:
             return dict(json.loads(found)) if found is not None else {}
@@ -206,7 +207,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number, if there is none."""
+        """Put the manifest under its number, if the number is free."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -216,7 +217,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # it was put, or it was put and the answer got lost
+            else:  # the manifest exists, even if the put's answer was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
@@ -227,7 +228,7 @@ class RemoteFolder(CommitFolder):
         raise lost
 
     def check(self, job: Job, change: Change) -> None:
-        """Refuse what a task has staged elsewhere, or somebody has deleted."""
+        """Raise PipelineError if a staged object is missing: staged elsewhere, or deleted."""
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
@@ -235,9 +236,9 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Copy and delete, as far as that has not been done; another process may do so at the same time.
+        """Copy and delete what is left to do; another process may do the same at the same time.
 
-        The commit of another process may be undone without an error: then there is nothing left of it.
+        If another process's commit is undone, nothing is raised and nothing of it is left.
         """
         try:
             change = self.manifest(number)
@@ -248,7 +249,7 @@ class RemoteFolder(CommitFolder):
             raise failure
 
     def _carry_out(self, number: int, change: Mapping[str, Any]) -> Exception | None:
-        """Finish a commit, or undo it for a failure, which is returned."""
+        """Finish a commit, or undo it and return the reason."""
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
@@ -257,12 +258,12 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # else somebody else has finished it
+            if self._is_there(number):  # otherwise another process has finished it
                 raise
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """How a commit ends: decided now, unless it was. Also why it is undone."""
+        """Decide how a commit ends, unless that is decided. Returns the outcome and the reason for an undo."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -286,7 +287,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # else somebody was faster, and others may have written what would be deleted
+        if self._is_there(number):  # otherwise another process has finished, and the objects may be newer ones
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -302,16 +303,16 @@ class RemoteFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _unfinished(self, error: Exception) -> PipelineError:
-        """The refusal of a commit that somebody has to finish."""
+        """Return the error for a commit that another process must finish."""
         said = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
         text = f"{self._shown}: a write is committed, and not all of its files could be put in place: {said}. The next"
         text += " kafka_log read or write of it that may write finishes or undoes it; then see whether it is there."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
-    # ------------------------------------------------------------ what it has
+    # ------------------------------------------------------------ state of the commit
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
-        """What `_SUCCESS` says, and its ETag."""
+        """Return the contents of `_SUCCESS` and its ETag."""
         data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")
@@ -324,7 +325,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """How a commit ends: open, done, undone; or too late, if its number was another's, or others came behind it."""
+    """Return how a commit ends: open, done, undone; or too late, if another commit has its number or a later one."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

@@ -1,11 +1,11 @@
-"""The bytes of a file that is not on this machine, by ranges, without a copy.
+"""Read a remote file by ranges, without a local copy.
 
-A split is read from its beginning to its end. So blocks of it are fetched ahead, small ones first,
-since a reader may stop early. Everything else (index entries, heads before a split) is read in
-small pieces: the reader asks for few bytes after a jump (`tagwire.log.file_bytes`).
+A split is read from start to end. So its blocks are fetched ahead, small ones first, since a reader may stop early.
+Everything else (index entries, batch headers before a split) is read in small pieces: the reader asks for few bytes
+after a jump (`tagwire.log.file_bytes`).
 
-Each range must be of the file that was planned with. S3 checks that itself: a request names the
-ETag. Elsewhere the file is asked for its facts once, when it is opened.
+Each range must come from the file that was planned with. S3 checks that itself: a request names the ETag. For other
+stores the file's facts are requested once, on opening.
 """
 
 from collections import deque
@@ -28,21 +28,21 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retr
 __all__ = ["RemoteBytes", "RemoteFile", "opened_remote", "remote_lookup"]
 
 _ENTRIES: Final = 24 << 10
-"""Bytes of a request for entries of an index, of 8 or 12 bytes each."""
+"""Bytes per request for index entries, which have 8 or 12 bytes each."""
 _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
-"""Bytes of the first request of a split, and of the largest; each one is twice the one before."""
+"""Bytes of the first and of the largest request of a split; each request is twice as large as the one before."""
 _LOOK: Final = 1 << 16
-"""Bytes of the first request of who looks at heads, and fetches nothing ahead."""
+"""Bytes of the first request of a reader that only reads batch headers and fetches nothing ahead."""
 _TAIL: Final = 1 << 16
-"""Bytes behind a split that its last batch may have."""
+"""Bytes after the end of a split that its last batch may occupy."""
 _AHEAD: Final = 2
-"""How many blocks are fetched ahead."""
+"""Number of blocks fetched ahead."""
 _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """A file of fsspec's that must be what was planned with, or may have grown since. Raises PipelineError."""
+    """An fsspec file that must be unchanged since planning, or have only grown. Raises PipelineError."""
 
     def __init__(
         self,
@@ -63,30 +63,30 @@ class RemoteFile:
 
     @property
     def runs_beside(self) -> bool:
-        """Whether several threads may ask at once: file systems that are asynchronous within."""
+        """Whether several threads may send requests at once: only for asynchronous file systems."""
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Compare the file with the one that was planned with, unless each request does. Raises PipelineError."""
+        """Check that the file is the planned one, unless each request checks that. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
     def range(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to before `end`. Raises PipelineError, LogPathError."""
+        """Return the bytes from `start` up to `end`. Raises PipelineError, LogPathError."""
         if start >= end:
             return b""
         with self._reaching():
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """One request for a range. Raises any error of the file system's library."""
+        """Return a range by one request. Raises any error of the file system's library."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # a failed precondition: the file has changed, and may have grown
+            if error.errno == EINVAL:  # failed precondition: the file has changed, possibly only grown
                 self._check()
             raise
         if len(found) < end - start:
@@ -104,7 +104,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Ask for the file's facts, and go on with them if it has only grown. Raises PipelineError, LogPathError."""
+        """Check the file's current facts, and keep them if it has only grown. Raises PipelineError, LogPathError."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found
@@ -124,7 +124,7 @@ class RemoteFile:
 
 
 class _Block(NamedTuple):
-    """Bytes that are there, or on their way."""
+    """A block that is fetched or being fetched."""
 
     start: int
     end: int
@@ -132,7 +132,7 @@ class _Block(NamedTuple):
 
 
 class RemoteBytes(FileBytes):
-    """A file's bytes for who scans it. Those from `start` to before `end` are fetched ahead of who reads them."""
+    """File bytes for sequential scans. Bytes from `start` up to `end` are fetched ahead of the reader."""
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 
@@ -147,11 +147,11 @@ class RemoteBytes(FileBytes):
         self._pool = pool
         self._blocks: deque[_Block] = deque()
         self._next, self._length = start, first
-        """Where the next block begins, and its length."""
+        """Start and length of the next block."""
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Bytes from `start` on. Raises PipelineError, LogPathError."""
+        """Return bytes from `start` on. Raises PipelineError, LogPathError."""
         parts, end = [], min(start + size, self._size)
         while start < end:
             block = self._block(start)
@@ -164,18 +164,18 @@ class RemoteBytes(FileBytes):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def window(self, start: int, least: int) -> bytes:
-        """At least `least` bytes from `start` on, and more if they are on their way. Raises PipelineError."""
+        """Return at least `least` bytes from `start` on, more if they are being fetched. Raises PipelineError."""
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """The block with a position, and those behind it on their way; None for what is not read in sequence."""
+        """Return the block at a position and fetch the next ones; None outside the sequential range."""
         blocks = self._blocks
-        while len(blocks) > 1 and blocks[1].end <= position:  # one is kept, since a batch may begin in it
+        while len(blocks) > 1 and blocks[1].end <= position:  # keeps one earlier block, since a batch may begin in it
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
-            self._next = position  # nobody wants what was left out
+            self._next = position  # skips the bytes that the reader jumped over
             self._begin_next()
         ahead = 0 if self._pool is None else _AHEAD
         while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:
@@ -197,7 +197,7 @@ class RemoteBytes(FileBytes):
 
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
-    """The bytes of a file; those from `start` to before `end` are read in sequence, and `ahead` of that."""
+    """Open a remote file. The bytes from `start` up to `end` are read sequentially, with `ahead` in the background."""
     if not (ahead and file.runs_beside):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return
@@ -209,7 +209,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
 
 
 def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
-    """The entries of an index, in pieces that hold several thousand each."""
+    """Return a lookup of index entries that fetches several thousand entries per request."""
     pieces: dict[int, bytes] = {}
     size = file.state.size - file.state.size % layout.size
 

@@ -1,8 +1,7 @@
-"""Partitions and segments that are not on this machine, for planning.
+"""Remote partitions and segments, for planning.
 
-Their folder is a tree of empty files with the names of a listing, so that names mean the same as on
-this machine. Only what is looked at is fetched: ranges of segments and indexes, and small files as
-a whole.
+Their folder is a tree of empty files with the names of a listing, so names mean the same as for local logs. Only the
+bytes that planning needs are fetched: ranges of segments and indexes, and whole small files.
 """
 
 from collections.abc import Generator
@@ -27,7 +26,7 @@ __all__ = ["RemotePartition", "RemoteSegment"]
 
 
 class RemoteSegment(Segment):
-    """A segment, and what lies beside it."""
+    """A remote segment with its index files."""
 
     def __init__(self, path: Path, location: "Location", name: LogFile | None = None) -> None:
         super().__init__(path, name)
@@ -35,39 +34,39 @@ class RemoteSegment(Segment):
 
     @property
     def name(self) -> str:
-        """Its URL."""
+        """The URL."""
         return self._location.name_of(self.path)
 
     @property
     def size(self) -> int:
-        """Its bytes, as they were listed."""
+        """The listed size in bytes."""
         return self._location.state_of(self.path).size
 
     @contextmanager
     def opened(self) -> Generator[FileBytes]:
-        """Its bytes, read by ranges, up to `end`."""
+        """Yield the segment's bytes up to `end`, read by ranges."""
         with self._location.opened(self.path) as data:
             data.end_at(self.end)
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Fetch the file, or one beside it, in pieces. Raises OSError, PipelineError, LogPathError."""
+        """Fetch the segment, or a file next to it, in pieces. Raises OSError, PipelineError, LogPathError."""
         self._location.copy(path, target)
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """The entries of an index beside it, read by ranges."""
+        """Yield the entries of an index of the segment, read by ranges."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The `.txnindex`, which is fetched now."""
+        """The entries of the `.txnindex`, which is fetched now."""
         self._location.bring(*filter(None, [self.beside("txnindex")]))
         return super().aborted_transactions
 
 
 class RemotePartition(Partition):
-    """A partition's folder. What its properties read is fetched when they are asked for."""
+    """A remote partition folder. The files behind its properties are fetched on first access."""
 
     def __init__(self, path: Path, location: "Location") -> None:
         super().__init__(path)
@@ -85,18 +84,18 @@ class RemotePartition(Partition):
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The epochs of leaders, from the checkpoint, which is fetched now."""
+        """The leader epochs from the checkpoint, which is fetched now."""
         self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))
         return super().leader_epochs
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The start offset of the log, from the folder above."""
+        """The log start offset, from the checkpoint in the parent folder."""
         self._location.bring_above(self.path, "log-start-offset-checkpoint")
         return super().log_start_offset
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the broker has compacted it, from the folder above."""
+        """Whether the broker has compacted the partition, from the checkpoint in the parent folder."""
         self._location.bring_above(self.path, "cleaner-offset-checkpoint")
         return super().is_compacted

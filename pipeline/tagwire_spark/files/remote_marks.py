@@ -1,9 +1,9 @@
-"""Whether a listing of object storage shows a part of a commit.
+"""Detect listings of object storage that show a part of a commit.
 
-There are no locks there, and a long listing is many requests. But each commit leaves marks in the folder that it
-changes: its manifest is there from before the first object is copied until the last one is, and then `_SUCCESS` is
-another object. So a listing without a manifest shows no part of a commit if its marks are still the same
-afterwards. That is looked up where the listing shows that `kafka_log` writes there, or was of several requests.
+Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its folder: its
+manifest exists from before the first object is copied until after the last one, and then `_SUCCESS` is a different
+object. So a listing without a manifest shows no part of a commit if its marks are still the same afterwards. This is
+checked if the listing shows that `kafka_log` writes there, or took several requests.
 """
 
 from collections.abc import Mapping
@@ -20,26 +20,26 @@ from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reac
 __all__ = ["Marks", "is_staged"]
 
 _ONE_REQUEST: Final = 1000
-"""Objects that S3 lists in one request: nothing changes within."""
+"""Objects that S3 lists in one request, which is atomic."""
 
 _Mark = frozenset[tuple[str, FileState]]
 
 
 class Marks:
-    """The marks of commits in a listing, by folder."""
+    """The commit marks of a listing, by folder."""
 
     def __init__(self, system: Any, options: StorageOptions) -> None:
         self._system = system
         self._options = options
         self._is_kept = has_conditional_puts(system)
-        """Whether commits are possible there."""
+        """Whether commits are possible in this file system."""
         self._is_long = False
         self._root = ""
         self._seen: dict[str, set[tuple[str, FileState]]] = {}
         self._checked: set[str] = set()
 
     def look_above(self, name: str) -> None:
-        """Before a partition is listed by itself: the marks of the folder that it is in, unless nobody may see them."""
+        """Record the marks of a partition's parent folder before the partition is listed, unless access is denied."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:
@@ -50,7 +50,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """The marks of a listing of this folder."""
+        """Record the marks in a listing of this folder."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")
@@ -61,7 +61,7 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Raise PipelineError, KAFKA_LOG_CHANGED, if a folder must be listed again; the commits there are done then."""
+        """Finish pending commits. Raises PipelineError, KAFKA_LOG_CHANGED, if the folder must be listed again."""
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return
@@ -89,5 +89,5 @@ class Marks:
 
 
 def is_staged(name: str) -> bool:
-    """Whether a file is one that a task has staged, and nobody may see."""
+    """Whether a file is staged by a task, and so hidden from readers."""
     return any(job_of_folder(part) is not None for part in name.split("/"))

@@ -1,8 +1,8 @@
-"""Where logs lie: folders of this machine, and of any file system that fsspec knows.
+"""Locations of logs: local folders, and any file system that fsspec supports.
 
-A remote log is planned on a tree of empty files with the names of one listing, which also says what
-identifies each file. Their bytes are read by ranges (`remote_file`), on the driver and by tasks.
-So nothing large is copied to a disk, or held in memory.
+A remote log is planned on a tree of empty files with the names of one listing, which also identifies each file's state.
+The driver and the tasks read file bytes by ranges (`remote_file`). So nothing large is copied to disk or held in
+memory.
 """
 
 import glob
@@ -43,74 +43,74 @@ __all__ = [
 ]
 
 _COPIED: Final = 8 << 20
-"""Bytes of a file that are copied at a time."""
+"""Bytes copied at a time."""
 
 Listed = tuple[str, int, str, int]
-"""A file as one process tells another of it: its name below a folder, size, tag, and time in nanoseconds."""
+"""A listed file as sent to another process: name below a folder, size, tag, and time in nanoseconds."""
 
 
 class Location:
-    """A path on this machine, and its name at its origin.
+    """A local path, and the name of its original.
 
-    `local` is in the tree of a listing, or the path itself.
+    `local` is in the tree of a listing, or is the original itself.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
         self.local = local
         self.is_named = is_named
-        """Whether somebody gave just this path, and no pattern that it matches."""
+        """Whether the user gave exactly this path, not a pattern."""
         self._tree = tree
 
     @property
     def origin(self) -> str:
-        """What it is called there itself."""
+        """The original path or URL."""
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """What a path below, or one beside a file, is called there."""
+        """Return the original path or URL of a path below this one, or of a file next to this one."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
-        """What identifies a file below. Raises LogPathError where it is gone."""
+        """Return the state of a file below. Raises LogPathError if it is gone."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """The same of a file that may grow, with its ends if it is on this machine. Raises LogPathError."""
+        """Return the state of a file that may grow, for a local file with sums of its ends. Raises LogPathError."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
             return growing_state(data)
 
     def size_of(self, path: Path) -> int:
-        """The bytes of a file below."""
+        """Return the size of a file below, in bytes."""
         return path.stat().st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
-        """The partition of a folder. Raises LogPathError."""
+        """Return the partition of a folder. Raises LogPathError."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
-        """The segment of a file. Raises LogPathError."""
+        """Return the segment of a file. Raises LogPathError."""
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
-        """A file of another machine. Raises PipelineError."""
+        """Return the remote file of a path in the tree. Raises PipelineError."""
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
     @property
     def options(self) -> StorageOptions:
-        """What its file system is given."""
+        """The storage options."""
         return NO_OPTIONS if self._tree is None else self._tree.options
 
     @property
     def runs_beside(self) -> bool:
-        """Whether several requests go out at once: to file systems that are asynchronous within."""
+        """Whether requests can run concurrently: only for asynchronous file systems."""
         return self._tree is not None and self._tree.runs_beside
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """The bytes of a file below: a task reads them in sequence. Raises PipelineError, LogPathError."""
+        """Open a file below; a task reads it sequentially. Raises PipelineError, LogPathError."""
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -122,7 +122,7 @@ class Location:
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy a file below, with its time. Raises PipelineError, LogPathError, OSError."""
+        """Copy a file below, with its modification time. Raises PipelineError, LogPathError, OSError."""
         if self._tree is None:
             shutil.copy2(path, target)
             return
@@ -133,7 +133,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """What another process needs to know of files below a folder to read them; None for files of this machine."""
+        """Return the facts that another process needs to read remote files below a folder; None for local files."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -143,12 +143,12 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing may show a part of a commit to a folder."""
+        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing may show part of a commit to a folder."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small files of another machine. Raises PipelineError, LogPathError."""
+        """Fetch small remote files. Raises PipelineError, LogPathError."""
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, runs_beside=self.runs_beside and len(missing) > 1):
@@ -159,7 +159,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file of the folder above one of another machine, if there is one. Raises PipelineError."""
+        """Fetch a file of a remote folder's parent, if it exists. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -170,9 +170,9 @@ class Location:
 def locations(
     paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_above: bool = True
 ) -> Iterator[Location]:
-    """The locations that paths and patterns mean; their trees go when `stack` is closed. Raises PipelineError.
+    """Yield the locations of paths and patterns; their trees are deleted when `stack` is closed. Raises PipelineError.
 
-    A commit to the folder above a partition of a URL is noticed only if it is listed, too: if it `looks_above`.
+    For a partition URL, `looks_above` also lists its parent folder, which is needed to detect commits there.
     """
     for path in paths:
         found = list(_remote(path, stack, options, looks_above=looks_above) if is_remote(path) else _local(path))
@@ -182,7 +182,7 @@ def locations(
 
 
 def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
-    """A folder as it is now, None if there is none; its tree goes when `stack` is closed. Raises PipelineError."""
+    """List a folder now; None if it doesn't exist. Its tree is deleted when `stack` is closed. Raises PipelineError."""
     if not is_remote(path):
         return Location(Path(path), is_named=True) if Path(path).is_dir() else None
     system, bare = store(path, options)
@@ -198,7 +198,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """A path of this machine, or its URL, from the root on and with the name of what it leads to: `..` has none."""
+    """Return a local path or file URL as an absolute path; `..` is resolved so that the path has a name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -220,7 +220,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above: bool) -> Iterator[Location]:
-    """The locations of a URL, or of a pattern in one, by one listing."""
+    """Yield the locations of a URL or URL pattern, from one listing."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -231,7 +231,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above
             marks.look_above(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
-    if root and root.strip("/") in found:  # a file
+    if root and root.strip("/") in found:  # a single file
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
@@ -243,14 +243,14 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """What is listed to know what a name means, and how many folders deep: with a segment, what lies beside it."""
+    """Return the folder to list, and the maximum depth. For a segment, its folder is listed with its index files."""
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
     return (bare.rpartition("/")[0], 1) if log_file(Path(bare)) is not None else (bare, None)
 
 
 def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
-    """The files and folders of a listing that a name or a pattern means."""
+    """Return the listed files and folders that a name or pattern matches."""
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
@@ -259,14 +259,14 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
 
 
 def _with_folders(name: str, root: str) -> Iterator[str]:
-    """A name, and the folders above it that are below the root."""
+    """Yield a name and its parent folders below the root."""
     while len(name) > len(root):
         yield name
         name = name.rpartition("/")[0]
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """A folder of another machine by what a listing on the driver has said. The task reads its files ahead.
+    """Return a remote folder from the driver's listing, for a task that reads its files ahead.
 
     Raises PipelineError.
     """
@@ -279,13 +279,13 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
 
 
 class _Tree:
-    """A listing as empty files, with what identifies each, and its URL."""
+    """A listing as a tree of empty files, with the state and URL of each."""
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
         self.runs_beside = False
         self.is_received = False
-        """Whether it is what the driver has sent to a task."""
+        """Whether the driver sent the listing to this task."""
         self.marks: Marks | None = None
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
@@ -295,7 +295,7 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add the files in wanted folders and beside wanted files, and checkpoints above them."""
+        """Add files in wanted folders, files next to wanted files, and checkpoints in parent folders."""
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
         for name, facts in found.items():
@@ -305,7 +305,7 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
-        """Add a file, with the time of its last change in nanoseconds; now where nobody knows it."""
+        """Add a file with its modification time in nanoseconds; the current time if unknown."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         if time is not None:
@@ -313,7 +313,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """What a folder that is in the tree, or has its root, is called by the file system, and its URL."""
+        """Return the file system's name and the URL of a folder in the tree, or of the root's parent."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -321,16 +321,16 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Where a file or folder is in the tree."""
+        """Return the path of a file or folder in the tree."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
-        """The URL of what is there in the tree."""
+        """Return the URL of a path in the tree."""
         relative = path.relative_to(self.root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file that lies beside the root, if there is one. Raises PipelineError."""
+        """Fetch a file next to the root, if it exists. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)
@@ -341,12 +341,12 @@ class _Tree:
 
 
 def folder_of(url: str) -> str:
-    """The URL of the folder that a file is in."""
+    """Return the URL of a file's folder."""
     return "".join(_above(url, 1))
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """The URL of a folder some levels above, and the container that it is in: zip://NAME::/path/of.zip."""
+    """Return the URL of a parent folder and its container, as in zip://NAME::/path/of.zip."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")
@@ -358,9 +358,9 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """The files that paths and patterns mean, each with what a listing said of it: those in folders as well.
+    """Return the files that paths and patterns match, including files in folders, each with its listed state.
 
-    Hidden ones are left out. Raises PipelineError.
+    Hidden files are left out. Raises PipelineError.
     """
     with ExitStack() as stack:
         found = []

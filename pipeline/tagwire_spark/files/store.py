@@ -1,7 +1,7 @@
-"""File systems of fsspec: how they are reached, and what of it no error may show.
+"""Access to fsspec file systems, with secrets removed from errors.
 
-fsspec keeps file systems for the life of a process, and some keep listings as long. A read that is
-planned must see what is there now, so listings are forgotten before each one.
+fsspec keeps file systems for the life of a process, and some cache listings as long. Planning a read must see current
+files, so listings are dropped before each read.
 """
 
 import re
@@ -22,16 +22,16 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds before the second try; each later pause is twice as long."""
 _SHORT: Final = 8
-"""Secrets of fewer characters may be part of other words, or of a URL, by chance."""
+"""Shorter secrets may occur in other words or in a URL by chance."""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
-"""Names of options whose values no text shows."""
+"""Names of options whose values are never shown."""
 _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 
 
 class StorageOptions(dict[str, Any]):
-    """Options of a file system, as fsspec takes them. Its text shows names alone."""
+    """The fsspec options of a file system. Their string form shows only the names."""
 
     def __repr__(self) -> str:
         return f"<storage options: {', '.join(self) or 'none'}>"
@@ -39,9 +39,9 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """A text without the secrets that options have, and without the password of a URL.
+        """Return the string without the option secrets and URL passwords.
 
-        A short secret is hidden only where it is a whole word, and not within a URL.
+        A short secret is hidden only if it is a whole word outside a URL.
         """
         for secret in sorted(_secrets(self), key=len, reverse=True):
             if len(secret) < _SHORT:
@@ -70,21 +70,21 @@ def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL of a file system that is not this machine's."""
+    """Whether a path is a URL of a remote file system."""
     return "://" in path and not path.startswith("file://")
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
-    """The file system of a URL, and what it calls what the URL means. Raises PipelineError."""
+    """Return the file system of a URL, and the file system's name for the path. Raises PipelineError."""
     core = required("fsspec", "spark").core
-    with reaching(url, options):  # of a scheme that it does not know, or lacks the library of
+    with reaching(url, options):  # the scheme may be unknown, or its library missing
         _check_no_copies(url, options)
         system, bare = core.url_to_fs(url, **options)
     return system, str(bare).rstrip("/")
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Refuse a chain such as `simplecache::s3://…`: a copy on a worker may be older than what is listed.
+    """Reject a chain such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
 
     Raises PipelineError.
     """
@@ -92,14 +92,14 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # the last part may be a path of this machine
+    for protocol in sorted(known):  # the last part may be a local path
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             text = f"{url}: {protocol} keeps copies of files, which may be older than what is listed"
             raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Whether a put may ask the store itself for a condition: fsspec only looks before it puts, but for S3."""
+    """Whether the store itself checks put conditions. Except for S3, fsspec only checks them before the put."""
     return hasattr(system, "call_s3")
 
 
@@ -114,7 +114,7 @@ def retried(call: Callable[[], _T]) -> _T:
         except (FileNotFoundError, PermissionError, TypeError, ValueError, TagwireError):
             raise
         except Exception:
-            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # so that tasks don't all ask again at once
+            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # jitter, so that tasks don't retry at the same time
     return call()
 
 

@@ -1,15 +1,15 @@
 """Jobs over logs and captures that outgrow one machine: functions here, `tagwire spark` on the command line.
 
-    convert_logs        another format, codec or batch size
-    compact_logs        the last record of every key
-    whatif_logs         what another format would save
-    export_logs         as Parquet, for any program that reads it
-    import_logs         and back, byte for byte
-    audit_captures      which clients send which versions, and which releases refuse them
-    read_logs           the rows of kafka_log as a DataFrame, planned by workers
+    convert_logs        rewrite logs in another format, codec or batch size
+    compact_logs        keep the last record of every key
+    whatif_logs         measure what another format would save
+    export_logs         export logs as Parquet
+    import_logs         restore exported logs, byte for byte
+    audit_captures      list which clients send which versions, and which releases reject them
+    read_logs           read the rows of kafka_log as a DataFrame, planned by workers
 
-A task of a job works on a segment or a partition and reports a few numbers: records go from file to file,
-never through the JVM or to the driver. docs/spark-jobs.md is the guide.
+A task processes a segment or a partition and returns a few numbers. Records go from file to file, never through the JVM
+or to the driver. docs/spark-jobs.md is the guide.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

@@ -1,7 +1,6 @@
-"""`audit_captures`: which clients send which versions of which APIs, and which releases of brokers refuse them.
+"""`audit_captures`: which clients send which API versions, and which broker releases reject them.
 
-Captures are read without bodies; all that is shuffled is one small row for each
-client, API and version that a task has met.
+Captures are read without bodies. Only one small row per client, API and version in a task is shuffled.
 """
 
 import json
@@ -35,14 +34,12 @@ def audit_captures(
     refused_by: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """A row for each client, API and version, by client, API and version.
+    """Return a row for each client, API and version, in this order.
 
-    `client` is the client id, or what the capture calls it (`clientLabel`) where
-    a client has none. `sinceRelease` and `lastRelease` are the releases of the package's
-    archive that have the version; the last one is null where the newest release
-    still has it. With `refused_by`, such as "4.0", only what brokers of that
-    release refuse. `paths`, `port` and `storage_options` are as for the source
-    `kafka_rpc`. Raises PipelineError.
+    `client` is the client id, or the capture's name for the client (`clientLabel`) if it has no id. `sinceRelease` and
+    `lastRelease` are the first and last release in the package's archive that have the version; `lastRelease` is null
+    if the newest release has it. With `refused_by`, such as "4.0", only versions that brokers of that release reject
+    are returned. `paths`, `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:
@@ -73,7 +70,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Each version of each request: first and last release that has it, and whether `refused_by` has it."""
+    """Return each request version with its first and last release, and whether `refused_by` has it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):
@@ -88,7 +85,7 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 
 
 def _release(text: str, releases: list[str]) -> Release:
-    """A release that the archive reaches, as numbers."""
+    """Parse a release that the archive covers."""
     if not releases:
         raise invalid("This package says nothing of releases; leave refused_by out.")
     oldest, number = min(releases, key=_number), _number(text)
@@ -98,7 +95,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
-    """Whether a release has what is in these; one that is newer than all is taken for the newest."""
+    """Whether `wanted` is within these releases; a release newer than `newest` counts as `newest`."""
     if wanted is None:
         return None
     begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
@@ -106,6 +103,6 @@ def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> b
 
 
 def _number(release: str) -> Release:
-    """A release as numbers; empty for anything else."""
+    """Parse a release into numbers; empty for anything else."""
     parts = release.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

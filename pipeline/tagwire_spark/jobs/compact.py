@@ -1,11 +1,9 @@
-"""`compact_logs`: what `tagwire log compact` does, on all workers.
+"""`compact_logs`: `tagwire log compact` on all workers.
 
-A small partition is compacted in one task. Of a large one the segments are the
-units of work, in three rounds: the heads of each, the keys of each with their
-last offsets, and each as the rule leaves it. Between them the driver puts
-together what is known of a log (`tagwire.log.survey`), and a shuffle of keys and
-offsets says which records are the last of their keys (`last_offsets`). Values
-go from file to file. The rule is the library's, and so are the bytes.
+A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
+batch headers, find the last offset of each key, and rewrite the segments. Between the rounds the driver combines the
+facts about a log (`tagwire.log.survey`), and a shuffle of keys and offsets finds the last record of each key
+(`last_offsets`). Values go from file to file. The library's compaction rule decides, so the output has the same bytes.
 """
 
 import time
@@ -52,15 +50,14 @@ def compact_logs(
     work_folder: str | Path | None = None,
     **rules: Any,
 ) -> list[CompactReport]:
-    """Write partitions to a folder with the last record of every key; the report of each partition, in order.
+    """Write partitions to a folder with only the last record of every key; return the partition reports in order.
 
-    `rules` are those of `tagwire.log.compaction.Compaction` but for `limits`; `now` is the time at which this is
-    called unless given. A path may be a URL, whose file system is given the `storage_options`. So may `output`, which
-    is then made in the `work_folder` and uploaded. Nothing is in `output` before all of it is. Raises PipelineError,
-    LogPathError.
+    `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
+    call. A path may be a URL, whose file system receives the `storage_options`. So may `output`, which is then made in
+    the `work_folder` and uploaded. `output` appears only when it is complete. Raises PipelineError, LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    asked = Compaction(**rules)  # what is wrong with them is told here
+    asked = Compaction(**rules)  # raises here if the rules are invalid
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -87,24 +84,24 @@ class _Log:
         self.asked = asked
         self.segments = found.partition.segments
         self.sizes = [segment.size for segment in self.segments]
-        # Where part of a log was compacted before, that part needs the keys behind it, and not offsets alone.
+        # A partly compacted log needs the keys after the compacted part, not only their offsets.
         self.is_apart = sum(self.sizes) > TASK_BYTES and asked.dirty_from is None
-        """Whether its segments are compacted each by itself."""
+        """Whether each segment is compacted in its own task."""
         self.begins = [0]
-        """The offset before the first batch of each segment, and the last offset of all."""
+        """The offset before the first batch of each segment, and finally the last offset of the log."""
         self.known = Survey()
         self.keys = 0
         self.results: list[dict[str, Any]] = []
 
     @property
     def cleaned(self) -> Sequence[Segment]:
-        """The segments that are compacted."""
+        """The segments to compact."""
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     # ------------------------------------------------------------ units, each with its bytes
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """The partition as one unit."""
+        """Return the partition as one unit."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -114,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def heads_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """A look at each segment."""
+        """Return a unit for each segment that reads its batch headers."""
         last = len(self.segments) - (not self.asked.include_active)
         return [
             ({"do": "heads", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -122,14 +119,14 @@ class _Log:
         ]
 
     def take_heads(self, heads: list[BatchSummary]) -> None:
-        """What was seen in them. Where offsets do not ascend, only keys tell records from each other."""
+        """Store the batch headers. If offsets don't ascend, the partition is compacted as a whole."""
         for each in heads:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, heads, bounds_of(self.asked))
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """The keys of each segment that is compacted."""
+        """Return a unit for each compacted segment that finds its keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -137,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """The segments as the rule leaves them, and those that are not compacted."""
+        """Return units that rewrite the compacted segments, and copy the others."""
         found, index = [], 0
         for group in groups(self.cleaned, self.asked.segment_bytes):
             behind = index + len(group)
@@ -164,7 +161,7 @@ class _Log:
     # ------------------------------------------------------------ the end
 
     def finish(self, made: Staging) -> None:
-        """Move the output, and copy the files beside it, to their places."""
+        """Move the output into place, and copy the other files of the partition."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)
@@ -172,7 +169,7 @@ class _Log:
             carry_files(self.found.partition, made.whole / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
-        """What became of it."""
+        """Return the partition report."""
         rows = [facts for result in self.results for facts in result["segments"]]
         as_place = str if is_remote(self.found.name) else Path
         segments = [SegmentReport(**facts | {"file": as_place(facts["file"])}) for facts in rows]
@@ -183,7 +180,7 @@ class _Log:
 
 
 class _Job:
-    """The rounds."""
+    """The rounds of a compaction job."""
 
     def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
@@ -192,7 +189,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Fill the results of partitions. Raises PipelineError."""
+        """Fill the results of the partitions. Raises PipelineError."""
         units = [log.heads_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]

@@ -1,9 +1,7 @@
-"""What workers do to compact logs: a unit of work is a dict that says what, and so is what comes back.
+"""The worker side of log compaction. A unit of work is a dict whose `do` names the task; results are dicts too.
 
-heads       look at the heads of a segment
-rewrite     write segments as the rule leaves them, as one
-carry       copy a segment that is not compacted
-partition   compact a partition, all of it
+heads read the batch headers of a segment rewrite write compacted segments as one carry copy a segment that is not
+compacted partition compact a whole partition
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,12 +28,12 @@ __all__ = ["do_unit"]
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Do it, for the job of this folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
+    """Process a unit in the job's folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
     return _WAYS[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 
 
 def beside_segments(partition: Partition) -> Iterator[Path]:
-    """The small files of a partition: snapshots of producers, checkpoints, and others that are no segment's."""
+    """Yield the small files of a partition that belong to no segment: producer snapshots, checkpoints and others."""
     for path in partition.each_file():
         name = log_file(path)
         if name is None or name.kind not in (*BESIDE, "checkpoint"):
@@ -80,7 +78,7 @@ def _partition(unit: dict[str, Any], job: Staged, asked: Compaction, storage: St
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """An attempt, and its reports with the names of segments."""
+    """Return the attempt's name and its reports with the segment names."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

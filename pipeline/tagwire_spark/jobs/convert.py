@@ -1,10 +1,9 @@
-"""`convert_logs`: what `tagwire log convert` does, segment by segment on all workers.
+"""`convert_logs`: `tagwire log convert`, segment by segment on all workers.
 
-A segment is converted by itself. Only its transaction index may depend on those
-before it: on transactions that began in one segment and were aborted in another.
-So each task says what was open at its end; where something is open when a
-segment begins, its index is made once more in a second round. The output is
-that of `tagwire log convert`, byte for byte.
+Segments are converted independently. Only a transaction index can depend on earlier segments, because a transaction may
+begin in one segment and be aborted in another. So each task returns the transactions open at its end, and a second
+round rebuilds the index of segments that begin with open transactions. The output equals that of `tagwire log convert`,
+byte for byte.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,12 +53,11 @@ def convert_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ConvertReport]:
-    """Write partitions to a folder in another format, codec or batch size; the report of each segment, in order.
+    """Write partitions to a folder in another format, codec or batch size; return the segment reports in order.
 
-    A path is the folder of a partition, or one above partitions: then what the broker keeps beside them comes along.
-    It may be a URL, whose file system is given the `storage_options`. So may `output`, which is then made in the
-    `work_folder` and uploaded. Nothing is in `output` before all of it is. Raises FormatError, PipelineError,
-    LogPathError.
+    A path is a partition folder, or a log folder, whose broker files are then copied as well. It may be a URL, whose
+    file system receives the `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded.
+    `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
@@ -88,8 +86,8 @@ def _converted(
     how: Sequence[Any],
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
-    """The segments, and what became of each."""
-    # The segments of another listing go at once: objects of a million would fill the driver's memory.
+    """Convert the segments; return them and their results."""
+    # Segments come from a generator and are freed at once: a million segment objects would fill the driver's memory.
     listings = ((found, found.root.partition(found.partition.path).segments) for found in partitions)
     found = [each for partition, segments in listings for each in segment_units(partition, segments)]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
@@ -102,17 +100,17 @@ def _converted(
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
-    """Format, codec, bytes, records, and the format of what is read. Raises FormatError, TagwireError."""
+    """Return the conversion for (format, codec, bytes, records, source format). Raises FormatError, TagwireError."""
     to, codec, size_in_bytes, size_in_records, source = how
     return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
 
 
 class _Done(NamedTuple):
-    """What a worker tells of a segment: a list in JSON, because the driver holds one for each segment."""
+    """The result of converting a segment, kept as a compact JSON list because the driver holds one per segment."""
 
     attempt: str
     counts: list[int]
-    """The numbers of a ConvertReport, in its order."""
+    """The numbers of a ConvertReport, in order."""
     losses: Sequence[dict[str, Any]] = ()
     open: Sequence[tuple[int, int]] = ()
     ended: Sequence[int] = ()
@@ -121,7 +119,7 @@ class _Done(NamedTuple):
 def _convert(
     unit: Sequence[Any], attempts: str, how: Sequence[Any], storage: StorageOptions = NO_OPTIONS
 ) -> tuple[Any, ...]:
-    """On a worker: convert a segment."""
+    """Convert a segment (on a worker)."""
     file, _, _, listed = SegmentUnit(*unit)
     folder, transactions = attempt(attempts), Transactions()
     with received_segment((file, listed), storage) as segment:
@@ -137,7 +135,7 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Make the transaction indexes again of segments that begin with open transactions; `format` is the output's."""
+    """Rebuild the transaction index of segments that begin with open transactions; `format` is the output's."""
     again: list[Any] = []
     known, target = Transactions(), None
     for unit, result in zip(units, results, strict=True):
@@ -158,7 +156,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
 
 
 def _index_transactions(unit: list[Any], format: Formats) -> None:
-    """On a worker: the transaction indexes of what became of a segment. Doing it twice does no harm."""
+    """Write the transaction indexes of converted segments (on a worker). Repeating this is harmless."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:

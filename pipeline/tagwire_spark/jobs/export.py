@@ -1,9 +1,8 @@
-"""`export_logs`: logs as Parquet, for any reader, and for `import_logs`, which restores every file byte for byte.
+"""`export_logs`: export logs as Parquet, for any reader and for `import_logs`, which restores each file exactly.
 
-The table has a row for each record, as in the source `kafka_log`. Beside it are the bytes that
-records don't hold: heads of batches, packed and emptied batches, markers, indexes, checkpoints
-and all other files of the folders (`exported`). A task reads a segment and writes its part;
-the driver gets counts.
+The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that the rows don't:
+batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the folders
+(`exported`). A task reads a segment and writes its part; the driver receives only counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,30 +32,30 @@ __all__ = ["ExportReport", "export_logs"]
 
 
 class ExportReport(NamedTuple):
-    """A segment, and what became of it."""
+    """The export result of a segment."""
 
     file: Path | str
-    """A path, or a URL as text."""
+    """A path, or a URL as a string."""
     records: int
     batches: int
     kept: int
-    """Batches whose bytes are kept whole beside their records: packed ones, markers, those of the older formats."""
+    """Batches whose bytes are also stored whole: compressed ones, markers, and those in older formats."""
     bytes: int
     parquet_bytes: int
-    """Of its part of the table."""
+    """Size of the segment's part of the table."""
     exact_bytes: int
-    """Of what is beside it."""
+    """Size of the bytes stored outside the table."""
     damage: tuple[tuple[int, str], ...]
-    """Places and reasons of invalid batches and unreadable records. Their bytes are kept, but have no rows."""
+    """Positions and reasons of invalid batches and unreadable records: their bytes are stored without rows."""
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
+        """Return the report as a JSON-compatible dict."""
         damage = [{"position": position, "reason": reason} for position, reason in self.damage]
         return self._asdict() | {"file": str(self.file), "damage": damage}
 
 
 class _Unit(NamedTuple):
-    """A part, where its files are, and the partition of a segment."""
+    """A part, the location of its files, and the partition if it is a segment."""
 
     part: Part
     folder: Path
@@ -85,13 +84,13 @@ def export_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
-    """Write logs to a folder as Parquet, with all files beside them; returns the report of each segment, in order.
+    """Export logs to a folder as Parquet, with all their other files; return the segment reports in order.
 
-    A path is a partition's folder, or a folder above partitions, which is exported as a whole; several paths go below
-    their own names. It may be a URL, whose file system is given the `storage_options`. So may `output`, which is then
-    made in the `work_folder` and uploaded. `columns` are those of the table, by default all of `kafka_log`; topic and
-    partition are folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they are kept,
-    and reported. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
+    A path is a partition folder, or a folder above partitions, which is exported as a whole; several paths keep their
+    own names below `output`. A path may be a URL, whose file system receives the `storage_options`. So may `output`,
+    which is then made in the `work_folder` and uploaded. `columns` are columns of `kafka_log`, by default all; topic
+    and partition are always folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they
+    are kept and reported. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
@@ -121,7 +120,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """A table without rows still has its columns."""
+    """Write an empty table, so that an export without rows still has its columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 
@@ -134,11 +133,11 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
     return ExportReport(file if is_remote(file) else Path(file), bytes=size, damage=damage, **counts)
 
 
-# ---------------------------------------------------------------- which files there are
+# ---------------------------------------------------------------- finding the files
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """The parts of what is in these folders, and the names of all folders in them. Raises LogPathError."""
+    """Return the parts of the files in these folders, and the names of all folders. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:
@@ -157,7 +156,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder and those below it, each with its files; `way` are the ones that led to it. Raises LogPathError."""
+    """Yield a folder and its subfolders, each with its files; `way` are its parent folders. Raises LogPathError."""
     try:
         real = folder.resolve()
         if real in way:
@@ -177,7 +176,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[_Unit]:
-    """A part for each segment that counts, and one for what is beside them."""
+    """Yield a part for each valid segment, and one for the other files."""
     sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):

@@ -1,9 +1,7 @@
-"""On a worker: a segment as rows of records and the pieces that these don't give; other files as pieces alone.
+"""Export a part on a worker: a segment as record rows and extra pieces, other files as pieces only.
 
-The rows are those of the source `kafka_log`, made by the same code. A second
-pass over the batches sees which of them these rows give again to the byte, and
-keeps the others whole: so what a reader of the table sees is never bent to
-what an import needs.
+The code of the source `kafka_log` makes the rows. A second pass over the batches finds those that can be rebuilt from
+their rows to the byte, and stores the others whole. So the import never changes what readers of the table see.
 """
 
 from collections.abc import Iterator
@@ -36,16 +34,16 @@ from tagwire_spark.log_read.splits import Split
 __all__ = ["TABLE", "How", "TopicPartition", "export_part"]
 
 TABLE: Final = "table"
-"""The folder of an attempt that has its rows; pieces are in `EXACT`."""
+"""The folder with the rows of an attempt; pieces are in `EXACT`."""
 _CHUNK: Final = 4 << 20
-"""Bytes of a piece of a file that is not a segment."""
+"""Bytes per piece of a file that is not a segment."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""Gathered before they become columns."""
+"""Bytes gathered before they become columns."""
 
 
 class How(NamedTuple):
-    """What is asked of an export."""
+    """The options of an export."""
 
     columns: list[str]
     permissive: bool
@@ -53,7 +51,7 @@ class How(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """The partition of a segment, as the table has it."""
+    """The partition of a segment, as named in the table."""
 
     topic: str
     partition: int
@@ -89,19 +87,19 @@ def export_part(
 
 
 class _Segment:
-    """A segment that is exported."""
+    """A segment being exported."""
 
     def __init__(self, source: Location, path: Path, size: int, file: str, how: How, storage: StorageOptions) -> None:
         self.source = source
         self.path = path
         self.size = size
         self.file = encodable(file)
-        """As the table has it: below the root of the logs."""
+        """The path in the table, relative to the root of the logs."""
         self.how = how
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Write its rows and its pieces, and say what they are."""
+        """Write the rows and pieces, and return their counts."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -118,7 +116,7 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """The rows, the last of which are written on close, and the places of damage with the reasons."""
+        """Return the table (its last rows are written on close), and the positions and reasons of damage."""
         query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
@@ -140,13 +138,13 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """The columns of the table, in their order."""
+        """Return the batch with the table's columns, in order."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Every byte as a piece; how many batches there are, and how many of them are kept whole."""
+        """Add every byte as a piece; return the number of batches, and the number stored whole."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -163,12 +161,12 @@ class _Segment:
         return batches, kept
 
     def _head(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Add a batch; whether its head was enough."""
+        """Add a batch. Returns whether its header was enough, so that its records need not be stored."""
         head = None
         if not batch.is_control and set(NEEDED) <= set(self.how.columns):
             try:
                 head = head_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # whoever reads its rows has said so
+            except DecodeError:  # the row pass has already reported it
                 head = None
         if head is None:
             made.add(BYTES, batch.encode(), format=batch.format)
@@ -178,25 +176,25 @@ class _Segment:
 
 
 def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    """The rows that say what is wrong."""
+    """Yield the rows that report errors."""
     if batch.column("_error").null_count < batch.num_rows:
         wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
         yield from wrong.to_pylist()
 
 
 class _Pieces:
-    """The pieces of a part's files, in sequence."""
+    """The pieces of a part's files, in order."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
         self.file = 0
         self.end = 0
-        """Where the next piece begins."""
+        """Start position of the next piece."""
         self._rows: list[tuple[Any, ...]] = []
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Go on with the first byte of a file."""
+        """Start with the first byte of a file."""
         self.file, self.end = file, 0
 
     def add(
@@ -208,7 +206,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add a piece of `size` bytes, by default those of the data."""
+        """Add a piece of `size` bytes, by default the length of the data."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length
@@ -217,7 +215,7 @@ class _Pieces:
             self._flush()
 
     def add_file(self, file: int, source: FileBytes) -> None:
-        """Add a file as it is."""
+        """Add all bytes of a file."""
         self.begin(file)
         for start in range(0, len(source), _CHUNK):
             data = source[start : start + _CHUNK]
@@ -227,7 +225,7 @@ class _Pieces:
                 self.add(BYTES, data)
 
     def close(self) -> int:
-        """Finish, and return the size of the file with the pieces."""
+        """Finish, and return the size of the pieces file."""
         self._flush()
         return self.table.close()
 

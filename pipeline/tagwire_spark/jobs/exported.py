@@ -1,15 +1,15 @@
-"""The layout of an exported folder, for writing and reading it.
+"""The layout of an exported folder, for writing and reading.
 
     OUT/
         topic=orders/partition=0/part-00000.parquet     the records of a segment, as `kafka_log` shows them
-        _exact/part-00000                               the bytes that these don't hold, also as Parquet
-        _export.json                                    which files of the logs are in which part
+        _exact/part-00000                               the bytes that the records don't hold, also as Parquet
+        _export.json                                    which log files are in which part
 
-Spark, pyarrow and pandas ignore names that begin with `_`: they see a table of records,
-partitioned by topic and partition.
+Spark, pyarrow and pandas ignore names that begin with `_`: they see a table of records, partitioned by topic and
+partition.
 
-The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece is bytes,
-zeros, or the head of a batch whose records are in the table; the import joins both.
+The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece is bytes, zeros, or the header of a
+batch whose records are in the table; the import joins both.
 """
 
 import json
@@ -45,14 +45,14 @@ __all__ = [
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
-"""Of what is written; raised when an older reader would get it wrong."""
+"""Version of the layout; raised when an older reader would misread it."""
 
 HEAD: Final = "head"
 BYTES: Final = "bytes"
 ZEROS: Final = "zeros"
 PIECES: Final = pa.schema(
     [
-        ("file", pa.int32()),  # which of the part's files
+        ("file", pa.int32()),  # index into the part's files
         ("position", pa.int64()),
         ("size", pa.int64()),
         ("kind", pa.string()),
@@ -61,55 +61,55 @@ PIECES: Final = pa.schema(
         ("data", pa.binary()),
     ]
 )
-"""A row of `_exact`."""
+"""The columns of `_exact`."""
 
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
 """The columns of the table's files. Topic and partition are folder names, and headerNames follows from headers."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
-"""The columns that batches are made of again."""
+"""The columns needed to rebuild batches."""
 _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 32 << 20
-"""The most bytes of a row group, which export and import hold in memory."""
+"""Maximum bytes of a row group, which export and import hold in memory."""
 
 
 class Part(NamedTuple):
-    """What one task exports or imports: a segment, or the files of a folder that are none."""
+    """The files that one task exports or imports: a segment, or the other files of a folder."""
 
     number: int
     folder: str
-    """Below the root of the logs; empty for the root itself."""
+    """Path relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
-    """Their names in it, and their sizes."""
+    """File names and sizes."""
     rows: str | None = None
-    """The file of the table that has the records, below the root of the export."""
+    """The table file with the records, relative to the root of the export."""
 
     @property
     def name(self) -> str:
-        """Of the part."""
+        """The name of the part."""
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
-        """A file below the root of the logs."""
+        """Return the path of a file, relative to the root of the logs."""
         return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
 
 
 class Export(NamedTuple):
-    """All of an export, but for the bytes."""
+    """The manifest of an export."""
 
     parts: tuple[Part, ...]
     folders: tuple[str, ...]
-    """Every folder of the logs, also those without files."""
+    """Every folder of the logs, even if it has no files."""
 
     def write(self, folder: Path) -> None:
-        """Write it to the folder of the export."""
+        """Write the manifest to the export folder."""
         facts = {"level": _LEVEL, "folders": self.folders, "parts": [part._asdict() for part in self.parts]}
         (folder / _MANIFEST).write_text(json.dumps(facts), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Location) -> "Export":
-        """That of a folder. Raises PipelineError."""
+        """Read the manifest of an export folder. Raises PipelineError."""
         file = folder.local / _MANIFEST
         path = folder.name_of(file)
         try:
@@ -141,20 +141,20 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """A path that leads nowhere else. Raises ValueError."""
+    """Return the path if it stays within its folder. Raises ValueError."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
 
 
 def table_folder(topic: str, partition: int) -> str:
-    """Where the records of a partition are, in the manner of Hive."""
+    """Return the Hive-style folder of a partition's records."""
     escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
     return f"topic={escaped}/partition={partition}"
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """The columns of the table that are wanted, all unless said, in its order. Raises PipelineError."""
+    """Return the requested columns in table order, by default all. Raises PipelineError."""
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
@@ -166,7 +166,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A Parquet file that is written in row groups of a few MiB; it is there when the first row is."""
+    """A Parquet file written in row groups of a few MiB. The file is created with its first row."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -177,7 +177,7 @@ class Table:
         self._bytes = self._count = 0
 
     def add(self, batch: Any) -> None:
-        """Write an Arrow batch of the schema."""
+        """Add an Arrow batch that has the schema."""
         self._waiting.append(batch)
         self._bytes += batch.nbytes
         self._count += batch.num_rows
@@ -195,7 +195,7 @@ class Table:
         self._waiting, self._bytes, self._count = [], 0, 0
 
     def close(self) -> int:
-        """Finish and flush the file; returns its size."""
+        """Finish and flush the file; return its size."""
         self._flush()
         if self._writer is None:
             return 0

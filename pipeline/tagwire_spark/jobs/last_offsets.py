@@ -1,10 +1,10 @@
-"""The offset of the last record of each key: found by a shuffle of keys and offsets, kept in files beside the output.
+"""Find the last offset of each key by a shuffle of keys and offsets, stored in files next to the output.
 
     lasts/ID/7          the offsets of one task for partition number 7
 
-A file holds int64, ascending. There is a folder for each task after the shuffle, which Spark
-sizes by its bytes; rewriting a segment reads its range of each. Values are never shuffled, and
-a key is shuffled once for each array of a segment's records that has it.
+A file holds ascending int64 offsets. Each task after the shuffle has a folder; Spark sizes these tasks by bytes.
+Rewriting a segment reads its offset range from each folder. Values are never shuffled, and a key is shuffled once per
+array of a segment's records that contains the key.
 """
 
 import sys
@@ -36,7 +36,7 @@ from tagwire_spark.worker import settle_worker
 __all__ = ["find_last_offsets", "last_offsets_between"]
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _KEYS: Final = "log int, key binary, offset long"
 _KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
@@ -48,9 +48,9 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 def find_last_offsets(
     spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
-    """Put the last offsets of the segments' keys into the folder of a job; how many there are of each partition.
+    """Write the last offsets of the segments' keys to the job's folder; return their number for each partition.
 
-    A unit is the number of a partition, a segment as it is sent, and what a survey says that concerns it. Raises
+    A unit is the partition number, the sent segment, and the part of the survey about the segment. Raises
     PipelineError.
     """
     if not units:
@@ -69,7 +69,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """The last offsets of a partition from an offset to before another."""
+    """Return the last offsets of a partition in `first` <= offset < `end`."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -92,7 +92,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Numbers in order, without an object for each."""
+    """Return sorted numbers as bytes, without a Python object for each."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
@@ -100,7 +100,7 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """The keys of a segment with their last offsets, some records at a time. Raises LogError, PipelineError."""
+    """Yield the keys of a segment with their last offsets, array by array. Raises LogError, PipelineError."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -112,7 +112,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """The records whose keys count: neither markers nor records of aborted transactions."""
+    """Return a mask of the records whose keys count: neither markers nor records of aborted transactions."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -124,7 +124,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """A row for each key."""
+    """Return a row for each key."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
@@ -136,7 +136,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The work of a task after the shuffle: a file for each partition whose keys it has."""
+    """Return the task after the shuffle, which writes a file for each partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -1,14 +1,13 @@
 """The folders that jobs write, which appear only when they are complete, even if workers die.
 
-    .OUTPUT.3f2a.../            beside the output, on the same file system
+    .OUTPUT.3f2a.../            next to the output, on the same file system
         attempts/ID/            the output of one attempt of one unit
-        lasts/                  results of one round of a job for the next (`last_offsets`)
+        lasts/                  results that one round of a job passes to the next (`last_offsets`)
         whole/                  becomes the output, by one rename
 
-An output at a URL is made in the same way in a work folder, and then uploaded (`uploads`).
-
-Each attempt of a unit writes to a folder of its own and returns its name. Spark accepts one result
-for each unit; the output of other attempts is ignored and removed at the end.
+An output at a URL is made in the same way in a work folder, and then uploaded (`uploads`). Each attempt of a unit
+writes to a folder of its own and returns its name. Spark accepts one result for each unit; the output of other attempts
+is ignored and removed at the end.
 """
 
 import re
@@ -35,11 +34,11 @@ from tagwire_spark.jobs.uploads import begin_upload, upload
 __all__ = ["Output", "Staged", "Staging", "attempt", "is_url", "job_output", "staging"]
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Also with one slash, as a `Path` has it."""
+"""Also matches one slash, since `Path` merges two."""
 
 
 class Staged:
-    """The folders of a job, for driver and workers."""
+    """The folders of a job, for the driver and workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,45 +48,45 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a job that is under way."""
+    """The folders of a running job."""
 
     def take(self, attempt: str, target: str) -> None:
-        """Move what an attempt has written to its place in the output."""
+        """Move the files of an attempt to a folder of the output."""
         place = self.whole / target
         place.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(place / path.name)
 
     def carry(self, source: Path, target: str) -> None:
-        """Copy a small file as it is."""
+        """Copy a small file to the output."""
         place = self.whole / target
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is a URL of another file system, also as a `Path` has it."""
+    """Whether a string is a URL of a remote file system, even after a `Path` merged its slashes."""
     return _URL.match(text) is not None
 
 
 class Output(NamedTuple):
-    """Where a job writes to."""
+    """The target of a job."""
 
     place: Path | str
     """A folder, or the URL of a prefix in object storage."""
     work: Path | None = None
-    """Where the output at a URL is made before it is uploaded; None for a temporary folder."""
+    """The folder in which the output of a URL is made before the upload; None for a temporary folder."""
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """The path or URL of a file in it."""
+        """Return the path or URL of a file in the output."""
         return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
 
 
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> Output:
-    """What a job is asked to write. Raises PipelineError for a `Path` that holds a URL."""
+    """Return the target of a job. Raises PipelineError for a `Path` that holds a URL."""
     text = str(output)
     if not is_url(text):
         return Output(local_path(text))
@@ -99,7 +98,7 @@ def job_output(
 
 @contextmanager
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
-    """Folders to fill; `whole` becomes the output when that ends well, and else nothing is left.
+    """Yield folders to fill. On success `whole` becomes the output; otherwise everything is removed.
 
     Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
     can't be written.
@@ -113,16 +112,16 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """A folder beside the output, of which `whole` takes its place by a rename."""
+    """Yield a folder next to the output, and rename its `whole` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # of a job that was killed
+        for left in work_folders(output) if is_alone else ():  # left by a killed job
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(Staged(folder).whole, output)  # an empty folder gives way
+            publish(Staged(folder).whole, output)  # replaces an empty folder
         except OSError as error:
             raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
         finally:
@@ -131,7 +130,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
-    """A folder in the work folder, of which `whole` is uploaded."""
+    """Yield a folder in the work folder, and upload its `whole`."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
@@ -146,13 +145,13 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # what is left there, a later write removes
+        with suppress(PipelineError):  # a later write removes leftovers
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:
-    """A new folder for one attempt, on a worker. Raises LogPathError where the job's folders are not to be seen."""
+    """Make a folder for one attempt, on a worker. Raises LogPathError if the worker doesn't mount the job's folder."""
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

@@ -1,11 +1,11 @@
-"""`read_logs`: a read that Spark's workers plan, for logs of hundreds of thousands of segments.
+"""`read_logs`: a read planned by Spark's workers, for logs of hundreds of thousands of segments.
 
-Spark asks a source for all of its tasks at once, in one process on the driver. Here the driver lists
-no more than the folders of partitions. A first stage lists their segments and cuts them, a shuffle
-gives each task its share of the splits, and a second stage reads them as the source `kafka_log` does.
+Spark asks a data source for all tasks at once, in one process on the driver. Here the driver only lists the partition
+folders. A first stage lists and splits their segments, a shuffle distributes the splits among tasks, and a second stage
+reads them as the source `kafka_log` does.
 
-A commit of `kafka_log` may change several partitions, which different tasks list. So the driver notes
-which commit a folder of logs is at, and a task that finds it at another refuses to go on.
+A commit of `kafka_log` may change several partitions, which different tasks list. So the driver notes the commit number
+of each log folder, and a task that finds another number fails.
 """
 
 import glob
@@ -48,12 +48,12 @@ from tagwire_spark.options import invalid
 __all__ = ["plan_logs", "read_logs"]
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Bytes of a split: so many segments can bear larger ones than a source's."""
+"""Bytes per split; larger than in the data source, because there are so many segments."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A folder of a partition or a single segment, the folder of logs that it is in, and the commit which that is at."""
+"""A partition folder or a segment, its log folder, and the commit number of that log folder."""
 
 
 def read_logs(
@@ -64,11 +64,11 @@ def read_logs(
     *,
     tasks: int | None = None,
 ) -> DataFrame:
-    """The rows of `spark.read.format("kafka_log")`, planned by workers.
+    """Return the rows of `spark.read.format("kafka_log")`, planned by workers.
 
-    `paths`, the columns of `schema` and `options` are those of the source, but for `pushdown` and `minPartitions`.
-    The rows are read by `tasks`, by default `spark.sql.shuffle.partitions`, which share splits of `maxSplitBytes`,
-    by default 1 GiB. Raises PipelineError.
+    `paths`, the columns of `schema` and `options` are as for the source, without `pushdown` and `minPartitions`. The
+    rows are read by `tasks` tasks (default: `spark.sql.shuffle.partitions`), which share splits of `maxSplitBytes`
+    (default: 1 GiB). Raises PipelineError.
     """
     query = _query(paths, options or {})
     asked = _asked(schema, query)
@@ -80,9 +80,9 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """The splits of a query, some in each row, as workers find them. Raises PipelineError."""
+    """Return the splits of a query, several per row, as workers find them. Raises PipelineError."""
     units = _units(query)
-    if not units:  # of a write without rows
+    if not units:  # a write without rows
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -97,7 +97,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """The columns that are asked for; all if none are."""
+    """Return the requested columns, by default all."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -108,7 +108,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """What tasks plan. Raises PipelineError."""
+    """Return the units that tasks plan. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -139,12 +139,12 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """The segments and the folders of partitions that a path or a pattern means; tasks choose among the partitions."""
+    """Yield the segments and partition folders that a path or pattern matches; tasks filter the partitions."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(location):  # what is listed is that of the commit
+            with settled_location(location):  # so that the listing matches the commit number
                 every = [location.local] if location.local.is_file() else counted_folders(location.local)
                 for each in every:
                     above = _above(str(each))
@@ -155,12 +155,12 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """The segment or the folders of partitions at a URL, by listings of folders and not of all that is in them."""
+    """Yield the segment or the partition folders at a URL, without listing the partition folders."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs takes no pattern in a URL; give it folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # before the listing: the tasks notice a later commit
+    number = settled_number(above, options)  # before the listing, so that tasks notice a later commit
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)
@@ -182,7 +182,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """The folder of a partition, which the path is or has the segment that it is."""
+    """Return the partition folder of a segment, or the path if it is a partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 
@@ -191,7 +191,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """The folder that a partition is in, to which `kafka_log` may commit."""
+    """Return the log folder of a partition, to which `kafka_log` may commit."""
     return _outer(_folder(path))
 
 

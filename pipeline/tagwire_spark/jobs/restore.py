@@ -1,7 +1,7 @@
-"""`import_logs`: restores the logs from what `export_logs` wrote, byte for byte.
+"""`import_logs`: restore logs exported by `export_logs`, byte for byte.
 
-Every piece of a file has its position and size, and every batch that is rebuilt from records has a
-checksum. So a file is restored exactly, or it is rejected and there is no output at all.
+Every piece of a file has its position and size, and every batch that is rebuilt from records has a checksum. So a file
+is restored exactly, or it is rejected and there is no output at all.
 """
 
 from bisect import bisect_right
@@ -33,15 +33,15 @@ __all__ = ["ImportReport", "import_logs"]
 
 
 class ImportReport(NamedTuple):
-    """A file that was made again."""
+    """A restored file."""
 
     file: Path | str
     bytes: int
     batches: int
-    """Batches that were made of records."""
+    """Number of batches rebuilt from records."""
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
+        """Return the report as a JSON-compatible dict."""
         return self._asdict() | {"file": str(self.file)}
 
 
@@ -53,11 +53,11 @@ def import_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ImportReport]:
-    """Write the logs of an export to a folder; the report of each file, in order.
+    """Restore the logs of an export to a folder; return the file reports in order.
 
-    They are those that were exported, byte for byte, with all that stood beside them. The export may be a URL, whose
-    file system is given the `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded.
-    Nothing is in `output` before all of it is. Raises PipelineError, LogPathError.
+    All exported files are restored byte for byte. The export may be a URL, whose file system receives the
+    `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded. `output` appears only when
+    it is complete. Raises PipelineError, LogPathError.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """The files of an export that a part is made of, if they are there."""
+    """Yield the existing export files of a part."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -99,7 +99,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """The files of a part, made of its pieces and rows."""
+    """The files of a part, restored from its pieces and rows."""
 
     def __init__(self, part: Part, source: Location, folder: Path) -> None:
         self.part = part
@@ -110,7 +110,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write them all; how many batches of each were made of records."""
+        """Write all files; return how many batches of each were rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -150,7 +150,7 @@ class _Files:
         self._refuse(f"a piece of kind {kind!r} at byte {piece['position']} does not have its {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
-        """The batch of a head and its records."""
+        """Return the batch rebuilt from a header and its records."""
         self.batches += 1
         times = piece["timestamps"]
         head = Head(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
@@ -178,7 +178,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Those of the batch at this position; batches are asked for in order."""
+        """Return the records of the batch at a position; positions must be requested in order."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions
@@ -208,7 +208,7 @@ class _Records:
 
 
 def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
-    """The row groups of a Parquet file as tables of this schema, one at a time. Raises PipelineError."""
+    """Yield the row groups of a Parquet file as tables of this schema. Raises PipelineError."""
     name = source.name_of(path)
     try:
         state = source.state_of(path) if is_remote(name) and path.is_file() else None

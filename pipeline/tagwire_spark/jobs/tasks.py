@@ -1,8 +1,7 @@
-"""Work on workers: a list of units goes out, a JSON value for each comes back, and no records with either.
+"""Run units of work on workers: a unit goes out and a JSON value comes back, never records.
 
-Large units begin first and small ones share a task, so that the last task is
-no long one. Spark may try a unit several times, or twice at once; what work
-writes must be harmless then (`outputs` has the way).
+Large units start first and small ones share a task, so that no long task starts last. Spark may run a unit several
+times, even concurrently, so the work's writes must be repeatable (see `outputs`).
 """
 
 import json
@@ -22,9 +21,9 @@ from tagwire_spark.worker import settle_worker
 __all__ = ["TASK_BYTES", "over_units", "run_units"]
 
 TASK_BYTES: Final = 64 << 20
-"""The most bytes of the units that share a task."""
+"""Maximum total bytes of units that share a task."""
 _OPENING: Final = 1 << 20
-"""What a unit costs beside its bytes, in bytes."""
+"""Overhead per unit, in bytes."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -35,18 +34,17 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """What `work` makes of each unit, in the order of units.
+    """Return the result of `work` for each unit, in the order of the units.
 
-    A unit, and what is made of it, is what JSON can hold; `sizes` are the bytes
-    that each unit reads. `work` must be importable on workers. Raises
-    PipelineError for what a worker refuses, and for what Spark fails with.
+    Units and results are JSON-compatible; `sizes` are the bytes that each unit reads. `work` must be importable on
+    workers. Raises PipelineError for errors of workers and of Spark.
     """
     if not units:
         return []
     found: list[Any] = [None] * len(units)
     with failures_told():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    for batch in results.to_batches(max_chunksize=_ROWS):  # as rows of Spark's, all would be objects at once
+    for batch in results.to_batches(max_chunksize=_ROWS):  # avoids a million row objects at once
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])
     return found
@@ -59,7 +57,7 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    """The rows that `work` makes of each unit and its number; as `run_units` otherwise, and nothing runs yet."""
+    """Return the rows that `work(number, unit)` yields, lazily; otherwise like `run_units`."""
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]
@@ -69,7 +67,7 @@ def over_units(
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
-    """Numbers of units for each task, large ones first."""
+    """Return the unit numbers of each task, large units first."""
     tasks: list[list[int]] = []
     left = 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
@@ -83,7 +81,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """What a worker does with its units."""
+    """Return the function that runs a task's units on a worker."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()
@@ -103,7 +101,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # of a full disk, it often names no file
+        except OSError as error:  # often names no file if the disk is full
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

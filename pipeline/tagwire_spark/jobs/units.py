@@ -1,7 +1,7 @@
-"""What jobs over logs work on: the segments of folders that all workers mount, or of URLs.
+"""The units of log jobs: segments in folders that all workers mount, or at URLs.
 
-A folder of a URL is listed once, on the driver. What the listing said of a file goes to its task, which
-reads the file by ranges and refuses another one in its place.
+A folder at a URL is listed once, on the driver. The listing entry of a file goes to its task, which reads the file by
+ranges and raises an error if the file has been replaced.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 _OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
-"""How files end that a broker has beside partitions."""
+"""Suffixes of the files that a broker keeps next to partitions."""
 
 
 class FoundPartition(NamedTuple):
-    """A partition, and what it is called in the output, below its folder."""
+    """A partition, and its name in the output."""
 
     partition: Partition
     target: str
     root: Location
-    """What it was found at."""
+    """The input location that contains the partition."""
 
     @property
     def name(self) -> str:
@@ -54,29 +54,29 @@ class FoundPartition(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The same as reports have it: a URL is a text."""
+        """The folder for reports: a Path, or a URL string."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
 class SegmentUnit(NamedTuple):
-    """A segment as it goes to a worker, as a list in JSON."""
+    """A segment as sent to a worker, as a JSON list."""
 
     file: str
     topic: str
     target: str
     listed: Sequence[Listed] | None = None
-    """What the listing of a URL said of it, and of its indexes."""
+    """The listing entries of a segment at a URL and of its indexes."""
 
     @property
     def place(self) -> Path | str:
-        """The file as reports have it: a URL is a text."""
+        """The file for reports: a Path, or a URL string."""
         return Path(self.file) if self.listed is None else self.file
 
 
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """What paths and URLs mean. Raises PipelineError, and LogPathError for a path that does not exist."""
+    """Return the locations of paths and URLs. Raises PipelineError; LogPathError for a missing path."""
     found: list[Location] = []
     for text in path_texts(paths):
         if is_remote(text):
@@ -87,13 +87,13 @@ def job_inputs(
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:
-        with settled_location(location):  # a write that died half-way is completed or undone first
+        with settled_location(location):  # finishes or undoes an interrupted write first
             pass
     return found
 
 
 def path_texts(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Paths and URLs, one or several, as texts. Raises PipelineError for a Path that holds a URL."""
+    """Return one or several paths and URLs as strings. Raises PipelineError for a Path that holds a URL."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))
@@ -103,7 +103,7 @@ def path_texts(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """The partitions in and below a folder. Raises LogPathError if there is none, or the path is a file."""
+    """Return the partitions in and below a folder. Raises LogPathError if there is none, or the path is a file."""
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")
@@ -117,7 +117,7 @@ def found_partitions(root: Location) -> list[FoundPartition]:
 
 
 def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
-    """The units of a partition's segments, each with its bytes."""
+    """Yield the units of a partition's segments, with their sizes."""
     topic, _ = partition_key(found.partition.path)
     for segment in segments:
         file, listed = sent_segment(segment, found.root)
@@ -125,7 +125,7 @@ def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterato
 
 
 def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
-    """The segments in and below a path, which may be one itself, and the snapshots of metadata logs."""
+    """Yield the segments at or below a path, and the snapshots of metadata logs."""
     path = root.local
     if path.is_file():
         found = FoundPartition(root.partition(path.parent), "", root)
@@ -136,7 +136,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Refuse two partitions that would become one folder. Raises LogPathError."""
+    """Raise LogPathError if two partitions have the same output folder."""
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -147,11 +147,11 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
         seen[found.target] = name
 
 
-# ---------------------------------------------------------------- what goes along with partitions
+# ---------------------------------------------------------------- other files of partitions
 
 
 def fetch_beside(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the small files of URLs that go along: those of brokers, and those that `files` names of a partition.
+    """Fetch the small files of remote partitions: broker files, and the files that `files` returns for a partition.
 
     Raises PipelineError, LogPathError.
     """
@@ -166,7 +166,7 @@ def fetch_beside(partitions: Iterable[FoundPartition], files: Callable[[FoundPar
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """The folders of logs, as paths have them, and where they go in the output; none where the path is a partition."""
+    """Return the log folders and their places in the output, except where the path is a partition itself."""
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 
 
@@ -179,14 +179,14 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | None]:
-    """A segment as it goes to a worker: its path; or its URL, and what the listing said of it and its indexes."""
+    """Return a segment as sent to a worker: its path or URL, and for a URL the listing entries of its files."""
     beside = filter(None, map(segment.beside, BESIDE[1:])) if is_remote(root.origin) else ()
     return segment.name, root.listed(segment.path.parent, [segment.path, *beside])
 
 
 @contextmanager
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
-    """On a worker: a segment that `sent_segment` is of. Raises PipelineError, LogPathError."""
+    """Yield a segment sent by `sent_segment`, on a worker. Raises PipelineError, LogPathError."""
     file, listed = sent
     if listed is None:
         yield Segment(file)
@@ -197,7 +197,7 @@ def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """On a worker: the folder of files that were sent. Raises PipelineError."""
+    """Yield the folder of sent files, on a worker. Raises PipelineError."""
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

@@ -1,8 +1,8 @@
-"""The output of a job in object storage: made in a folder, uploaded by tasks, and committed as `kafka_log` commits.
+"""Upload a job's output to object storage: tasks upload its files, and a `kafka_log` commit publishes them.
 
-Jobs move and read what they have made before it is complete, which takes a folder that the driver and all workers
-see. The upload is what object storage can do: each task puts files below a hidden prefix, and one commit copies all of
-them to their places. So a reader of `kafka_log` finds all of the output or nothing; for others `_SUCCESS` comes last.
+Jobs move and reread their files before the output is complete, so they need a folder that the driver and all workers
+see. For the upload, each task puts files below a hidden prefix, and one commit copies all of them into place. So a
+reader of `kafka_log` sees all of the output or nothing; for other readers `_SUCCESS` comes last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ __all__ = ["begin_upload", "upload"]
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
-    """A job that writes to a prefix without objects.
+    """Start a job that writes to an empty prefix.
 
-    Raises LogPathError if there are some, and PipelineError if it can't be written.
+    Raises LogPathError if the prefix has objects, and PipelineError if it can't be written.
     """
     _check_empty(url, storage)
     return commit.begin(url, storage)
 
 
 def upload(spark: SparkSession, whole: Path, job: Job) -> None:
-    """Put all files of a folder below the job's prefix. Raises LogPathError, PipelineError."""
+    """Upload all files of a folder and commit them. Raises LogPathError, PipelineError."""
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
     files.sort(key=lambda path: path.suffix == ".log")  # a segment comes after its indexes
     names = [path.relative_to(whole).as_posix() for path in files]
@@ -60,7 +60,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
-    """On a worker: upload a file; the name that it has there. Raises LogPathError, PipelineError."""
+    """Upload a file on a worker; return its staged name. Raises LogPathError, PipelineError."""
     path, name = unit
     attempt = commit.staging(commit.job_of(root, id, storage))
     try:

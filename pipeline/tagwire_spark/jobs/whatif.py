@@ -1,8 +1,7 @@
-"""`whatif_logs`: what `tagwire whatif` measures, over the logs of a whole cluster.
+"""`whatif_logs`: `tagwire whatif` over the logs of a whole cluster.
 
-Each task measures a segment, and its counts are added up on the driver. The
-figures are those of the command on one machine; only the processor time is
-that of other processors.
+Each task measures a segment, and the driver adds up the counts. The figures equal those of the command on one machine,
+except the processor time.
 """
 
 from collections import Counter
@@ -38,9 +37,9 @@ def whatif_logs(
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
-    """What logs would be in another format, counted by kind of batch; nothing is written.
+    """Measure logs as they would be in another format, by kind of batch; nothing is written.
 
-    A path is a segment, or a folder with partitions in or below it; or the URL of one, whose file system is given the
+    A path is a segment, or a folder with partitions in or below it; or such a URL, whose file system receives the
     `storage_options`. Raises FormatError, LogPathError, PipelineError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
@@ -58,7 +57,7 @@ def whatif_logs(
 
 
 def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
-    """On a worker: measure a segment."""
+    """Measure a segment, on a worker."""
     found = WhatIf(conversion_of(how), against)
     file, topic, _, listed = SegmentUnit(*unit)
     with received_segment((file, listed), storage) as segment:
@@ -70,7 +69,7 @@ def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, stora
 
 
 def _add(found: WhatIf, result: dict[str, Any]) -> None:
-    """Count what a task has counted."""
+    """Add the counts of a task."""
     for kind, counts in result["measures"]:
         found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
     for row in result["losses"]:

@@ -1,1 +1,1 @@
-"""Reading `kafka_log`: what is asked, which bytes each task reads, their rows, and logs that grow as a stream."""
+"""Read `kafka_log`: the query, the bytes that each task reads, their rows, and growing logs as a stream."""

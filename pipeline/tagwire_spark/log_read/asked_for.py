@@ -1,8 +1,8 @@
-"""Whether the topics and partitions that options name are there: `subscribe`, `assign`, and offsets and times.
+"""Check that the topics and partitions in options exist: `subscribe`, `assign`, and offsets and times.
 
-A wrong name would read nothing, or be ignored, without an error. So an unknown name is rejected, as Spark's Kafka
-source rejects an unknown topic. `subscribePattern` takes what it finds, as it does there. A stream waits for a topic
-that may come later.
+A wrong name would read nothing, or be ignored, without an error. So an unknown name is rejected, as in Spark's Kafka
+source. `subscribePattern` reads whatever matches, as in that source. A stream waits for a topic that may be created
+later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -15,16 +15,16 @@ from tagwire_spark.log_read.query import ALL, LogQuery
 __all__ = ["check_asked_for"]
 
 _NAMED: Final = 5
-"""How many names an error tells."""
+"""Number of names listed in an error."""
 
 _Keys = Set[tuple[str, int]]
 
 
 def check_asked_for(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
-    """Raise PipelineError for a topic or a partition that options name and that is not there.
+    """Raise PipelineError for a topic or partition in the options that doesn't exist.
 
-    `there` tells all partitions. It is called only where those that were `seen` don't suffice; None is a log that may
-    be empty.
+    `there` returns all partitions, or None if the log may be empty. It is called only if some names are not among the
+    partitions in `seen`.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {

@@ -1,4 +1,4 @@
-"""The batches of a split, on a worker; in PERMISSIVE, damage between them as well."""
+"""Read the batches of a split on a worker, and in PERMISSIVE mode also the damage between them."""
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -30,16 +30,16 @@ from tagwire_spark.log_read.splits import Split
 __all__ = ["CUT_OFF", "begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
 
 CUT_OFF: Final = "TWL101"
-"""The rule of a batch that is not there to its end."""
+"""The rule for a batch that is cut off."""
 _SMALL: Final = 1 << 16
-"""Bytes of a batch that are read faster than Python decides to skip them."""
+"""Batches up to this size are read faster than Python decides to skip them."""
 
 
 @contextmanager
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
-    """A split's file, where its first batch begins, and the last offset before it, as far as that is known.
+    """Yield a scan of the split's file, the position of its first batch, and the last offset before it, if known.
 
-    Raises LogError, LogPathError, and PipelineError if it is not the file any more that was planned with.
+    Raises LogError, LogPathError; PipelineError if the file has changed since planning.
     """
     hint = split.hint or _looked_up(split, query)
     first = hint[0] if hint else 0
@@ -52,10 +52,10 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
-    """The batches that begin in a split, in order, up to the end offset of the query.
+    """Yield the batches that begin in a split, in order, up to the end offset of the query.
 
-    Raises LogError at the first invalid batch, unless the query is permissive: then
-    there is a Damage for the bytes that belong to no batch.
+    Raises LogError at the first invalid batch, unless the query is permissive: then yields a Damage for bytes that
+    belong to no batch.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last
@@ -63,13 +63,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                if behind is not None and split.is_last and error.rule == CUT_OFF:  # not written to its end yet
+                if behind is not None and split.is_last and error.rule == CUT_OFF:  # not completely written yet
                     return
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                if reached is None or reached >= split.first_offset:  # else it is before what is wanted
+                if reached is None or reached >= split.first_offset:  # the damage may have requested rows
                     yield piece
                 position = piece.end
                 continue
@@ -79,23 +79,23 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                behind = piece.batch.base_offset  # alone, it may be a wrong number, which no checksum covers
+                behind = piece.batch.base_offset  # a single one may have a wrong offset, which no checksum covers
                 position += piece.batch.size
                 continue
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
-            if reached >= split.end_offset:  # what is behind it may not be there yet
+            if reached >= split.end_offset:  # later bytes may not be written yet
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Refuse a batch that is not between the one before and the next segment. Raises LogError.
+    """Raise LogError for a batch that is not between the previous batch and the next segment.
 
-    No checksum covers the base offset. Of two batches of which nothing is wanted, none is refused.
+    No checksum covers the base offset. If neither of two batches is requested, their order is not checked.
     """
     position, batch = piece
     if before >= split.first_offset or is_wanted(batch, split, query):
@@ -106,9 +106,9 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
-    """Refuse a segment that ends before the next one begins. Raises PipelineError.
+    """Raise PipelineError if a segment ends before the next one begins.
 
-    `reached` is the offset after the last batch of the split, and `position` where that batch ends.
+    `reached` is the offset after the last batch of the split, and `position` the end of that batch.
     """
     end = min(split.next_base, split.end_offset)
     lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
@@ -117,14 +117,14 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     try:
         if has_gaps(scan) or _is_intended(split, query):
             return
-    except (LogError, LogPathError):  # damage is reported where it is read
+    except (LogError, LogPathError):  # damage is reported by the reader of the batch
         return
     why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them is gone, or the end of this one")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Whether a split's segment may end early, by what lies beside its partition. Raises LogError, PipelineError."""
+    """Whether files next to the partition explain a segment's early end. Raises LogError, PipelineError."""
     with ExitStack() as stack:
         if is_remote(split.file):
             location = received(folder_of(split.file), (), stack, query.storage)
@@ -134,7 +134,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Whether a batch of a split may have wanted rows, as far as its head tells."""
+    """Whether a batch may have requested rows, according to its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -144,16 +144,16 @@ def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """The next offset at the position where a split begins; None if it is unknown."""
+    """Return the next offset at the start of a split; None if unknown."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
-    """Where the first batch is that the split owns and somebody may want, and the offset before it. Raises LogError.
+    """Return the position of the split's first relevant batch, and the offset before it. Raises LogError.
 
-    If the split begins with damage, that offset keeps bytes within the damage from being taken for a batch, as it
-    does for a task that comes from before.
+    If the split begins with damage, that offset prevents bytes within the damage from being read as a batch, as it does
+    for a task that reads the preceding bytes.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -173,9 +173,9 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Where a batch begins, from `start` on: the first one not before `end`, or one that Python has to look at.
+    """Skip batches before `end` natively; return the next position, and the last offset before it, if known.
 
-    And the last offset before it, as far as that is known.
+    The skipping may stop earlier, at a batch that needs Python.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, heads_only=True, limits=query.limits)
@@ -183,7 +183,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not heads.is_native:
         return start, NO_OFFSET
     heads.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # whoever goes on from there finds it again
+    with suppress(LogError):  # the caller continues there and raises the error again
         if scan.size(start) <= _SMALL:
             for _ in heads.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -191,7 +191,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Where a batch begins by the index, if it is there whole; else where the file does."""
+    """Return the batch position from the index if that batch is whole; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -204,17 +204,17 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """The index's entry at or before the split, as a hint; None if there is none."""
+    """Return the index entry at or before the split as a hint; None if there is none."""
     if split.start == 0:
         return None
-    # Unless damage is passed over, a batch before the split: its last offset is held against the first batch.
+    # Unless permissive, start one batch earlier: the first batch's offset is checked against the previous one.
     place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(place, 1) if entries else None
     except (LogError, LogPathError):
-        return None  # it only makes things faster
+        return None  # the index is only an optimization
     if found is None or not 0 < found[1] <= split.start:
         return None
     return found[1], (name.base_offset if name else 0) + found[0]
@@ -222,7 +222,7 @@ def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
 
 @contextmanager
 def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
-    """The index of a split's segment; None if there is none. Raises LogPathError."""
+    """Yield the offset index of a split's segment; None if there is none. Raises LogPathError."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
         yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None

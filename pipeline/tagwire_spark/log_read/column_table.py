@@ -1,8 +1,7 @@
-"""The columns of `kafka_log`: names, types, and how columns of a log become Arrow columns of Spark.
+"""The columns of `kafka_log`: names, types, and their conversion from log columns to Spark's Arrow columns.
 
-The first eight are the columns of Spark's own Kafka source, so that queries
-carry over. A column is one row of a table: its name, its type, and which
-columns of `tagwire.log.columns` its values are made from.
+The first eight are the columns of Spark's own Kafka source, so that queries carry over. Each column is one table row:
+name, type, and the columns of `tagwire.log.columns` that its values are made from.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,18 +27,18 @@ __all__ = [
     "record_names",
 ]
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
-"""What a timestamp of Spark's, in microseconds, reaches."""
+"""Greatest time of a Spark timestamp, which counts microseconds."""
 _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitPlace(NamedTuple):
-    """Where all records of a split are."""
+    """The topic, partition and file of all records of a split."""
 
     topic: str
     partition: int
@@ -47,24 +46,24 @@ class SplitPlace(NamedTuple):
 
     @classmethod
     def of(cls, split: Split) -> "SplitPlace":
-        """The place of a split; names that are not UTF-8 have `?`."""
+        """Return the names of a split; `?` replaces characters that are not UTF-8."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
 class RowPlaces(NamedTuple):
-    """The splits that rows are of."""
+    """The splits of the rows of a batch."""
 
     splits: Sequence[SplitPlace]
     numbers: Any
-    """Which one each row is of, as an Arrow array; None if there is but one."""
+    """The split index of each row as an Arrow array; None for a single split."""
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """The value of each row, out of the values of splits."""
+        """Expand one value per split to one value per row."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:
-        """The file that a row is of."""
+        """Return the file of a row."""
         return self.splits[0 if self.numbers is None else self.numbers[row].as_py()].file
 
 
@@ -73,9 +72,9 @@ def _same(column: Any) -> Any:
 
 
 class LogColumn(NamedTuple):
-    """A column: its name, its type, and its values, from columns of the log or from the split.
+    """A column: name, type, and how its values are made from log columns or from the split.
 
-    `make` gets the columns `needs` of `tagwire.log.columns`. `split` gives the value that all rows of a split share.
+    `make` gets the `needs` columns of `tagwire.log.columns`. `split` returns the value that all rows of a split share.
     A column with neither is null.
     """
 
@@ -86,7 +85,7 @@ class LogColumn(NamedTuple):
     split: Callable[[SplitPlace], Any] | None = None
 
     def array(self, columns: dict[str, Any], places: RowPlaces) -> Any:
-        """Return the values of rows, given columns of the log."""
+        """Return the values of the rows, given the log columns."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
         if not self.needs:
@@ -95,23 +94,23 @@ class LogColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Whether header keys are numbers, which have names."""
+    """Whether header keys are numbers that have names."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """What the records of a column are called in errors."""
+    """Return a function that names a record in errors."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
-# ---------------------------------------------------------------- arrays out of columns of the log
+# ---------------------------------------------------------------- arrays from log columns
 
 
 def _micros_array(times: Any) -> Any:
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # as `_micros`: none for what is beyond
+    except pa.ArrowInvalid:  # times beyond the range become null
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
@@ -131,7 +130,7 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Headers with keys as strings; null if there are none."""
+    """Return headers with string keys; null without headers."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
@@ -140,14 +139,14 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """The name of each header's key, by KIP-82's register of numbers; null if there are no headers."""
+    """Return the name of each header's key, by KIP-82's register of numbers; null without headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)
 
 
 def _per_record(found: Any, items: Any, type: Any) -> Any:
-    """Items of each record's headers as lists; null if there are none."""
+    """Return the items of each record's headers as lists; null without headers."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))
@@ -163,7 +162,7 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """A column that the log has under this name, or the name `needed`."""
+    """Return a column that the log has under this name, or under `needed`."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 
@@ -204,7 +203,7 @@ RECORD_COLUMNS: Final = (
     *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""With level=record."""
+"""Columns with level=record."""
 
 BATCH_COLUMNS: Final = (
     *_SPLIT,
@@ -221,4 +220,4 @@ BATCH_COLUMNS: Final = (
     *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""With level=batch: a row for each batch, or outermost message of the older formats."""
+"""Columns with level=batch: a row for each batch, or outermost message of the older formats."""

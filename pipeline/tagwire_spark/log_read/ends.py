@@ -1,8 +1,8 @@
-"""The ends of logs that are still written to, and the offsets up to which a number of bytes reaches.
+"""Find the ends of growing logs, and the offsets that a number of bytes reaches.
 
-A log ends after its last whole batch. A batch after that is still being written: it is cut off,
-or, in a preallocated file, its rest is zeros, so the checksum of the last batch is verified. If
-a whole batch follows later in the file, the gap is damage, not the end.
+A log ends after its last whole batch. A batch after that is still being written: it is cut off, or, in a preallocated
+file, its rest is zeros, so the checksum of the last batch is verified. If a whole batch follows later in the file, the
+gap is damage, not the end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,18 +32,18 @@ class LogEnd(NamedTuple):
     """The end of a partition's log."""
 
     offset: int
-    """The offset that comes next."""
+    """The next offset."""
     position: int
-    """In the last segment."""
+    """Position in the last segment."""
     rest: int
     """Bytes of the last segment after its last batch: not written yet, or zeros."""
 
 
 def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
-    """Where the whole batches of a log end, by the headers of its last batches; None for one without segments.
+    """Return the end of a log's whole batches, from the headers of its last batches; None without segments.
 
-    Set the last segment's `end` to the position to hide what follows from all later readers. Raises LogError for
-    damage before the end, unless `permissive`.
+    Set the last segment's `end` to the position to hide what follows from all later readers. Raises LogError for damage
+    before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -60,30 +60,30 @@ def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: boo
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """The offset after the batch that has this one, or after the next batch. Raises LogError."""
+    """Return the offset after the batch with this offset, or after the next batch. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """The offset up to which batches from `start` have at most `most` bytes; at least one batch. Raises LogError."""
+    """Return the end offset of the batches from `start` with at most `most` bytes; at least one. Raises LogError."""
     reached = start
     for span in _spans(partition, start, format):
         most -= span.size
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    return reached if reached > start else end  # a head that says no good is for who reads the batch
+    return reached if reached > start else end  # an implausible header is reported by the reader of the batch
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """The end offsets of the segments that have offsets from `start` to before `end`; none is above `end`."""
+    """Return the end offsets, at most `end`, of the segments with offsets in `start` <= offset < `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Whether a log may end a segment early: it was compacted, or `kafka_log` wrote the rows that it was given.
+    """Whether a segment may end early: the log was compacted, or `kafka_log` wrote rows with gaps.
 
     Raises LogError, PipelineError.
     """
@@ -92,7 +92,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Whether offsets of a segment are left out in it. Raises LogError."""
+    """Whether a segment skips offsets. Raises LogError."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -105,7 +105,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Where batches are, from the one on that has an offset."""
+    """Yield the spans of batches, from the one with this offset on."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -118,7 +118,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """A position at or before the batch of an offset, or the last batch: the index's, if a whole batch is there."""
+    """Return a position, from the index if valid, at or before the batch of an offset (None: the last batch)."""
     try:
         entry = segment.index_entry(offset)
         if entry is not None:
@@ -131,7 +131,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Where batches are, up to what is not written to its end."""
+    """Yield the spans of batches up to one that is not completely written."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -149,7 +149,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """The damage at a position, and the batch after it, if there is one."""
+    """Return the damage at a position, and the batch after it, if any."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

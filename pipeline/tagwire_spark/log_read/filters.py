@@ -1,8 +1,8 @@
-"""What the filters of a query exclude from reading.
+"""Apply Spark filters to a query, to read less.
 
-Filters of partitions are applied by the choice of files, and filters of offsets by the readers of
-records: Spark does not apply them again, and EXPLAIN shows them as pushed. Times are bounds to
-read less by, since they are coarser here than Spark's. All other filters are left to Spark.
+Partition filters select files, and the record readers apply offset filters: Spark does not apply these again, and
+EXPLAIN shows them as pushed. Timestamp filters only reduce what is read, since times are coarser here than Spark's. All
+other filters are left to Spark.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ _RANGES: Final = (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOr
 
 
 def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list[Filter]]:
-    """The query for no more than rows that may pass all filters, and the filters that Spark still has to apply."""
+    """Return the narrowed query, and the filters that Spark still has to apply."""
     left = []
     for each in filters:
         column: tuple[str, ...] = getattr(each, "attribute", ())
@@ -42,7 +42,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # the rows of errors have no offset
+            left.append(each)  # rows with errors have no offset
     return query, left
 
 
@@ -56,12 +56,12 @@ def _number(query: LogQuery, each: Any) -> LogQuery:
 
 
 def _values(each: Any) -> Iterable[Any]:
-    """The values that a column may have."""
+    """Return the values that a filter allows."""
     return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """The least and the greatest value that a filter names, whether or not a column may have it; None for no bound."""
+    """Return the least and the greatest value of a filter, inclusive or not; None for no bound."""
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

@@ -1,7 +1,7 @@
-"""Listings of local logs that a stream keeps, so that a trigger without news costs two `stat` calls a partition.
+"""A cache of local listings for streams: a trigger without changes costs two `stat` calls per partition.
 
-A folder's time of modification shows whether a file was added, removed or renamed in it, and a segment's whether it was
-written to. File systems round these times. So a listing is kept only if the last change was a while ago.
+A folder's modification time shows whether files were added, removed or renamed, and a segment's whether it was written
+to. File systems round these times. So a listing is kept only if the last change was a while ago.
 """
 
 import os
@@ -19,34 +19,34 @@ __all__ = ["LocalListing"]
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Nanoseconds after which a time of modification shows every change."""
+"""Nanoseconds after which a modification time reliably shows every change."""
 
 
 class _Known(NamedTuple, Generic[_T]):
     changed: int
-    """When the folder was changed."""
+    """Modification time of the folder."""
     last: str
-    """The last segment; "" if there is none."""
+    """Path of the last segment; "" without segments."""
     state: FileState
     found: _T
 
 
 class LocalListing(Generic[_T]):
-    """What is known of partitions by their folders; `look` finds it out."""
+    """Cached facts about partitions, by folder; `look` computes them."""
 
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look
         self._folders: dict[Path, tuple[dict[Path, int], list[Path]]] = {}
-        """By roots: the folders that were searched, with their times, and the partitions in them."""
+        """By root: the searched folders with their modification times, and the partitions in them."""
         self._known: dict[Path, _Known[_T]] = {}
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Clear the cache."""
         self._folders.clear()
         self._known.clear()
 
     def folders(self, root: Path) -> list[Path]:
-        """The folders of partitions in a folder. Raises LogPathError."""
+        """Return the partition folders in a folder. Raises LogPathError."""
         known = self._folders.get(root)
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]
@@ -58,7 +58,7 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """What is known of a partition, as it is now. Raises LogPathError, and what looking raises."""
+        """Return the current facts about a partition. Raises LogPathError and any error of the computation."""
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
         if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):

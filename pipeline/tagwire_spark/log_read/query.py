@@ -1,7 +1,7 @@
-"""A query of the source `kafka_log`, read from its options and checked.
+"""A query of the source `kafka_log`, parsed from its options.
 
-Options that Spark's own Kafka source has, too, have the same names. A query is plain data: it goes
-to workers with each split.
+Options that Spark's own Kafka source also has keep their names. A query is plain data, and is sent to workers with each
+split.
 """
 
 import json
@@ -57,26 +57,26 @@ _NOT_OF_STREAMS: Final = (
 _OF_BROKERS: Final = re.compile(
     r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
 )
-"""Options of Spark's Kafka source that are about its connections."""
+"""Connection options of Spark's Kafka source."""
 _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options of Spark's Kafka source that are rejected, with what to use instead."""
+"""Options of Spark's Kafka source that are rejected, with replacements."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
-"""All partitions of a topic, where offsets are requested."""
+"""All partitions of a topic, in requested offsets."""
 NO_OFFSET: Final = 1 << 63
-"""Above every offset."""
+"""Greater than every offset."""
 
 Offsets = dict[tuple[str, int], int]
-"""An offset for each partition that is named."""
+"""An offset for each listed partition."""
 
 
 class LogQuery(NamedTuple):
-    """The requested part of log segments; None is no bound."""
+    """The requested part of log segments; None means no bound."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -84,13 +84,13 @@ class LogQuery(NamedTuple):
     formats: FormatSet = format_set(AUTO)
     limits: Limits = DEFAULT_LIMITS
     partial: bool = False
-    """Whether a batch that is cut off at a log's end is left out."""
+    """Whether to leave out an unfinished batch at a log's end."""
     split_bytes: int | None = None
-    """How many bytes a task reads; None for as many as suit their sum."""
+    """Bytes per task; None to choose by the total size."""
     min_tasks: int = 1
-    """How many tasks share the bytes at least."""
+    """Minimum number of tasks."""
     drops: bool = False
-    """Whether what `permissive` reports is left out."""
+    """Whether to leave out what `permissive` would report."""
     control: bool = False
     committed: bool = False
     from_log_start: bool = False
@@ -100,31 +100,31 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """By partition, or for all: a time in milliseconds, at whose first record it begins; of `end_times`, ends."""
+    """In milliseconds, by partition or for all: reading starts (or ends) at the first record that is not earlier."""
     end_times: Offsets | int | None = None
     late_is_error: bool = True
-    """Whether a partition without a record at or after its `start_times` is refused; else nothing of it is read."""
+    """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None
-    """Milliseconds; the first that is wanted."""
+    """First requested timestamp, in milliseconds."""
     end_timestamp: int | None = None
-    """Milliseconds; the first that is not wanted any more."""
+    """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """Topics: these and the three below come from filters, which may name what is not there."""
+    """Topics. These and the three fields below come from filters, which may name missing topics or partitions."""
     numbers: tuple[int, ...] | None = None
     """Partitions of any topic."""
     first_offset: int = 0
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
-    """Whether what is gone of a log is rejected."""
+    """Whether missing data raises an error."""
     longest: bool = False
-    """Whether the longest of several replicas of a partition is read; else they are rejected."""
+    """Whether to read the longest of several replicas of a partition; otherwise replicas are rejected."""
     has_headers: bool = True
-    """Whether the column of headers is among those of a read without a schema."""
+    """Whether a read without a schema has the headers column."""
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether a partition is asked for."""
+        """Whether a partition is requested."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)
@@ -135,9 +135,9 @@ class LogQuery(NamedTuple):
 
 
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options without those that tell Spark's Kafka source how to reach brokers, with a warning about them.
+    """Return the options without Kafka connection options, with a warning about these.
 
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that need another one here.
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that have a replacement.
     """
     kept: dict[str, Any] = {}
     ignored: list[str] = []
@@ -157,12 +157,12 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """The time that is requested for a partition."""
+    """Return the time requested for a partition."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
 def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
-    """The query of these options. Raises PipelineError."""
+    """Parse a query from options. Raises PipelineError."""
     read = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
     if len(chosen) > 1:
@@ -214,13 +214,13 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Topic and number of a partition's folder; a folder of another name is a topic with the number -1."""
+    """Return the topic and number of a partition folder; other folders are a topic with the number -1."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 
 
 def paths_of(options: Options) -> tuple[str, ...]:
-    """The paths given to `load`, one or several. Raises PipelineError if there is none."""
+    """Return the paths given to `load`. Raises PipelineError if there is none."""
     if options.has("paths"):
         paths = options.json("paths")
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
@@ -232,7 +232,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """What the file system of a URL is given. Raises PipelineError, which shows no value."""
+    """Return the file system options of a URL. Raises PipelineError, which shows no value."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -267,7 +267,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # the characters of a text are others
+        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would give characters
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -275,7 +275,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Offsets by partition; the first word, or its number in JSON, is no bound."""
+    """Return offsets by partition; the first word, or its number in JSON, means no bound."""
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
@@ -287,7 +287,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """A number for each partition, from JSON; a word for a topic counts for the partition ALL. Raises PipelineError."""
+    """Parse a number per partition from JSON; a word for a topic is for the partition ALL. Raises PipelineError."""
     try:
         value = json.loads(options.text(name))
         return {
@@ -300,7 +300,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Times that choose offsets: as in Spark's Kafka source, one for all partitions comes before those of each."""
+    """Parse times that select offsets. As in Spark's Kafka source, a time for all partitions takes precedence."""
     if options.has(f"{side}Timestamp"):
         return _milliseconds(options, f"{side}Timestamp")
     name = f"{side}OffsetsByTimestamp"
@@ -314,14 +314,14 @@ def _times(options: Options, side: str) -> Offsets | int | None:
 
 
 def _whole(value: Any) -> int:
-    """A JSON integer. Raises TypeError for anything else."""
+    """Return the value if it is an int. Raises TypeError for anything else."""
     if type(value) is not int:
         raise TypeError
     return value
 
 
 def _limits(options: Options) -> Limits:
-    """The limits of `name=number,name=number`."""
+    """Parse limits from `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")
@@ -340,7 +340,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """What values are decoded as."""
+    """Return how values are decoded, or None."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

@@ -1,4 +1,4 @@
-"""Replicas of a partition: folders of several brokers, or one folder that several paths reach. None is read twice."""
+"""Detect replicas of a partition, in several broker folders or reached by several paths, so that none is read twice."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -17,26 +17,26 @@ __all__ = ["folder_name", "replicas_error", "without_replicas"]
 
 
 def folder_name(file: str) -> str:
-    """The folder or URL that a segment is in."""
+    """Return the folder or URL of a segment."""
     return folder_of(file) if is_remote(file) else str(Path(file).parent)
 
 
 def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
-    """The error for a partition that would be read twice."""
+    """Return the error for a partition that would be read twice."""
     name = f"{key[0]}-{key[1]}"
     what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
     return invalid(f"{what}; give only one of them, or read the one that ends last with option replicas=longest.")
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """The segments of a query, each once, and of one folder for each partition. Raises PipelineError for others.
+    """Return each segment once, from one folder per partition. Raises PipelineError for replicas.
 
     Option replicas=longest keeps the folder whose last segment begins last, or is the largest.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     for whole in wholes:
         folder = folder_name(whole.file)
-        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # without a number, nobody knows
+        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # without a number: no replicas
         known = folders.setdefault(key, {}).setdefault(folder if is_remote(folder) else os.path.realpath(folder), {})
         name = whole.file.rpartition("/")[2]
         if name in known and not query.longest:
@@ -51,5 +51,5 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """The last segment's name, which has its first offset in 20 digits, and its bytes."""
+    """Return the name (with the base offset in 20 digits) and the size of the last segment."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

@@ -1,8 +1,7 @@
-"""From the batches of a task's splits to the Arrow batches that Spark gets: the requested columns, and no others.
+"""Turn the batches of a task's splits into Arrow batches for Spark, with only the requested columns.
 
-An Arrow batch continues from split to split until it is full, because a batch
-costs Python and Spark more than a small segment does. So each row's split must
-be known: the engine notes the file.
+An Arrow batch continues across splits until it is full, because a batch costs Python and Spark more than a small
+segment does. So the engine notes each row's file, from which its split is found.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,19 +38,19 @@ from tagwire_spark.worker import settle_worker
 
 __all__ = ["check_number", "full_schema", "rows_of", "rows_of_task"]
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Below every offset, even a wrong one."""
+"""Less than every offset, even an invalid one."""
 _ABORT: Final = bytes(4)
-"""The key of a marker: its version, and 0 for abort."""
+"""The key of an abort marker: its version, and 0 for abort."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
-    """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
+    """Return all columns that a query can have; with `strict`, nested fields are NOT NULL wherever possible."""
     schema = StructType()
     is_there = {
         "headers": query.has_headers,
@@ -71,7 +70,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    """Yield the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
     return rows_of_task([split], query, schema)
 
 
@@ -81,9 +80,9 @@ def rows_of_task(
     schema: StructType,
     refused: Callable[[PipelineError, Split], None] = _raised,
 ) -> Iterator[Any]:
-    """The rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
+    """Yield the rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
 
-    `refused` gets the error of a split that can't be read, with the split. It raises the error by default; if it
+    `refused` is called with the error of an unreadable split, and with the split. By default it raises the error; if it
     returns, the remaining splits are read. Raises PipelineError.
     """
     settle_worker()
@@ -99,14 +98,14 @@ def rows_of_task(
 
 
 def check_number(partition: int, where: str) -> None:
-    """Reject a partition number that the column can't hold. Raises PipelineError."""
+    """Raise PipelineError for a partition number that the column can't hold."""
     if partition > _MOST_PARTITIONS:
         text = f"{where}: the folder says partition {partition}, but partition numbers end at {_MOST_PARTITIONS}"
         raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
 
 
 class _Rows:
-    """The rows of splits that are read one after the other, as Arrow batches with the columns of a schema."""
+    """The rows of consecutive splits, as Arrow batches with the columns of a schema."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -116,21 +115,21 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # the bytes to decode, and the record's name in errors
+            self._names += ["value", "offset"]  # the bytes to decode, and the offset for errors
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
         self._has_indexed = any(split.transactions and split.transactions.indexed_to for split in splits)
-        """Whether transactions are known from indexes, which may lack some."""
+        """Whether transactions come from indexes, which may be incomplete."""
         self._of_logs: dict[str, Transactions] = {}
         needs = (need for name in self._names for need in self._columns[name].needs)
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
-        """The splits whose rows are in the batch, by the file names that the engine gives."""
+        """The splits whose rows are in the batch, by the file names that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """The columns that decide which rows are wanted."""
+        """Yield the columns that decide which rows are requested."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -150,7 +149,7 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """The Arrow batches that fill up within a split, with a row for each damage; other rows are kept for `rest`.
+        """Yield the Arrow batches that fill up within a split, and a row for each damage; `rest` yields the other rows.
 
         Raises LogError after the rows before the invalid bytes.
         """
@@ -163,13 +162,13 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """The rows that were kept, as a batch."""
+        """Yield the remaining rows as a batch."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """The wanted rows as Spark gets them; nothing if there are none."""
+        """Yield the requested rows as Spark gets them; nothing if there are none."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -184,7 +183,7 @@ class _Rows:
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
-        """A row for bytes that can't be read: where they are, and why."""
+        """Yield a row for unreadable bytes, with their position and the error."""
         places = RowPlaces(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
@@ -197,13 +196,13 @@ class _Rows:
             assert self._query.message is not None
             names = record_names(places.file_of, made["offset"])
             made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
-        if not self._schema.names:  # count() may need no column at all
+        if not self._schema.names:  # count() may need no columns
             nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
         return asked_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """The split of each row; None if there is only one."""
+        """Return the split of each row; None if there is only one."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")
@@ -211,10 +210,10 @@ class _Rows:
             files.indices
         )
 
-    # ------------------------------------------------------------ which rows
+    # ------------------------------------------------------------ selecting rows
 
     def _kept(self, batch: Any, numbers: Any) -> Any:
-        """Whether each row is wanted; None if all are."""
+        """Return a mask of the requested rows; None if all are requested."""
         keep = list(self._conditions(batch, numbers))
         for mask in keep[1:]:
             keep[0] = pc.and_(keep[0], mask)
@@ -234,16 +233,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The column that the end of a query is compared with."""
+        """The column that is compared with the query's end offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """The bound that a split has for each row."""
+        """Return each row's bound, from its split."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Of batches, whether any record can be late enough, as `is_wanted`; of records, whether they are within."""
+        """Yield masks for the requested times: batches that may have late enough records, or matching records."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -261,12 +260,12 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # of a batch alone, the marker's kind is unknown
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, the kind of a marker is unknown
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Whether the batch of each row is not hidden by transactions, asked once for each batch."""
+        """Return a mask of the rows that transactions don't hide, computed once per batch."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -284,7 +283,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """One pass over the files of splits, which decides as `split_pieces` what invalid bytes mean."""
+    """One pass over the files of splits, which treats invalid bytes like `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -298,7 +297,7 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
+        """Yield the arrays that fill up within a split, and each Damage; keep the remaining rows. Raises LogError."""
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
@@ -309,7 +308,7 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # One batch behind the end may have a wrong number, which no checksum covers. A later one tells.
+            # One batch after the end may have a wrong offset, which no checksum covers. A second one confirms the end.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -317,23 +316,23 @@ class _SplitPass(Pass):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def _check_end(self) -> None:
-        """Refuse a batch that reaches into the next segment. Raises LogError."""
+        """Raise LogError for a batch that reaches into the next segment."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # it knows where that batch is
+            for _ in split_pieces(self.split, self.query):  # raises the error with the batch's position
                 pass
 
     def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
+        """Handle an invalid batch: skip it, raise an error after the rows so far, or yield a Damage."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # what is behind it may not be there yet
+            if last is None:  # later bytes may not be written yet
                 rows.leave(split.end, None)
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # of which the records are wrong, or the offsets
+        batch = _whole_batch(scan, rows.position)  # only its records or its offsets are wrong
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_wanted(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -349,13 +348,13 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """The next offset behind this last one; None if it is unknown."""
+        """Return the offset after `last`; None if unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """The last offset before a fault at this position; None if `split_pieces` ends before it.
+        """Return the last offset before an error at this position; None if `split_pieces` ends earlier.
 
-        The batches are read again: the last one that the engine has read may have a wrong offset.
+        The batches are read again, because the last batch that the engine has read may have a wrong offset.
         """
         last = self.before
         try:

@@ -1,10 +1,9 @@
-"""From paths to splits: which bytes of which segments each task reads. Runs on the driver, and reads no records.
+"""Plan splits on the driver: which bytes of which segments each task reads. Planning reads no records.
 
-A split owns the batches that begin in its range of bytes, and ranges are cut at
-any byte. A task finds the first batch that it owns by the index entry before
-the cut if a whole batch of that offset is there, and else by going over the
-heads of all batches before it. So a wrong index costs time and never a record,
-and planning reads no index but where a query begins within a segment.
+A split owns the batches that begin in its byte range, and ranges are cut at any byte. A task finds its first batch by
+the index entry before the cut if a whole batch of that offset is there, and otherwise by reading the headers of all
+batches before it. So a wrong index costs time but never a record, and planning reads an index only if a query begins
+within a segment.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -50,12 +49,12 @@ __all__ = [
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""From about so many tasks on, tasks grow and not their number: Spark's driver keeps each, and pickles it."""
+"""From about this many tasks on, tasks grow instead: Spark's driver keeps and pickles every task."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
-"""How many names of a folder an error tells."""
+"""Number of file names listed in an error."""
 _OPENING: Final = 1 << 17
-"""What a segment costs beside its bytes, in bytes that take as long to read; `_FETCHING` if it is remote."""
+"""Overhead per segment, as an equivalent number of bytes; `_FETCHING` for a remote segment."""
 _FETCHING: Final = 1 << 20
 
 
@@ -67,29 +66,29 @@ class Split(NamedTuple):
     partition: int
     start: int
     end: int
-    """The batches that begin from `start` to before `end` are this split's."""
+    """The split has the batches that begin in `start` <= position < `end`."""
     hint: tuple[int, int] | None
-    """A position from which on its wanted batches are, and the offset that the index has there."""
+    """A position at or before the first requested batch, and the offset that the index has there."""
     first_offset: int
     end_offset: int
-    """The records from `first_offset` to before `end_offset` are wanted."""
+    """Records with `first_offset` <= offset < `end_offset` are requested."""
     is_last: bool
-    """Whether the segment is its partition's last."""
+    """Whether the segment is the last of its partition."""
     transactions: Transactions | None = None
     state: FileState | None = None
-    """What the file was when the read was planned."""
+    """State of the file when the read was planned."""
     next_base: int = NO_OFFSET
-    """Where the next segment of the partition begins."""
+    """Base offset of the partition's next segment."""
     stop: int | None = None
-    """Where the whole batches of a segment end that may still be written to; None for the end of the file."""
+    """End of the whole batches of a segment that may still grow; None for the end of the file."""
     offset_index: tuple[str, FileState] | None = None
-    """The index of a remote segment, by which the task finds its first batch itself."""
+    """The index of a remote segment, in which the task looks up its first batch."""
 
 
 def plan(query: LogQuery) -> list[Split]:
-    """The splits of a query; those of a partition are in sequence.
+    """Return the splits of a query, in sequence within each partition.
 
-    Raises PipelineError, also for a path without any segment, and for a topic or a partition that is not there.
+    Raises PipelineError, also for a path without segments, and for a topic or partition that doesn't exist.
     """
     wholes: list[Split] = []
     every: list[Location] = []
@@ -108,10 +107,10 @@ def plan(query: LogQuery) -> list[Split]:
 
 
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
-    """The splits of a query in one partition's folder, or of one segment.
+    """Return the splits of a query in one partition folder or segment.
 
-    Whoever calls it looks whether a commit changes the folder of logs meanwhile, which is not looked at here: that is
-    as much work as all of its partitions. Raises PipelineError.
+    The caller must check whether a commit changes the log folder meanwhile; this function does not, because the check
+    costs as much as reading all partitions. Raises PipelineError.
     """
     wholes: list[Split] = []
     with ExitStack() as stack:
@@ -125,7 +124,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """How many bytes a task reads: as many as are asked for, if the number of tasks allows it."""
+    """Return the bytes per task: the requested number, if the number of tasks allows it."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -134,10 +133,10 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 
 
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
-    """The locations that paths and patterns mean. Raises PipelineError.
+    """Yield the locations of paths and patterns. Raises PipelineError.
 
-    Among the matches of a pattern, files that are not segments and folders of partitions that
-    are being moved or deleted don't count; to read these, name them.
+    Pattern matches that are not segments, or are partition folders being moved or deleted, are skipped; to read these,
+    name them.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -148,7 +147,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Whether what a pattern matches is part of a log."""
+    """Whether a pattern match is part of a log."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -169,7 +168,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                 with settled_location(location):
                     wholes += whole_splits(query, _wanted(query, location), location)
             return found, wholes
-        except PipelineError as error:  # a write was committed meanwhile, and no lock kept it waiting
+        except PipelineError as error:  # a write was committed meanwhile, without a lock to stop it
             if error.condition != "KAFKA_LOG_CHANGED" or looks == _LOOKS:
                 raise
 
@@ -187,14 +186,14 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
 
 
 def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
+    """Return the possible log folders of a path: the path, or the folders above it. Raises LogPathError."""
     if path.is_file():
         return {path.parent, path.parent.parent}
     return {path, *(each.parent for each in (partition_folders(path) if partitions is None else partitions))}
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
-    """Raise PipelineError for a path without a segment, with what was found there.
+    """Raise PipelineError for a path without a segment, listing what was found there.
 
     The output of `kafka_log` may have no rows, and so no segment.
     """
@@ -211,14 +210,14 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class Wanted(NamedTuple):
-    """A segment that may have what is wanted, and the split that it is as a whole."""
+    """A segment that may have requested rows, and a split of the whole segment."""
 
     segment: Segment
     whole: Split
 
 
 def _wanted(query: LogQuery, location: Location) -> Iterator[Wanted]:
-    """The segments of a location whose names don't say that they have nothing."""
+    """Yield the segments of a location, except where their names rule out requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from wanted_segments(query, folder, (location.segment(location.local),), location)
@@ -228,9 +227,9 @@ def _wanted(query: LogQuery, location: Location) -> Iterator[Wanted]:
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
-    """The requested partitions that are a folder or are in it; the files of others are not listed.
+    """Yield the requested partitions in a folder, which may be a partition itself; other folders are not listed.
 
-    Partitions that are being moved or deleted count only if the folder itself is one.
+    Partitions that are being moved or deleted count only if `location` is the partition folder itself.
     """
     for folder in counted_folders(location.local):
         if query.wants(*partition_key(folder)):
@@ -238,7 +237,7 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """The partitions that locations have, whatever is asked for; None for an output of `kafka_log` without any.
+    """Return all partitions in the locations; None for an output of `kafka_log` without partitions.
 
     Raises LogPathError.
     """
@@ -248,9 +247,9 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """The folders of partitions that count: a folder itself, or those in it that are not being moved or deleted.
+    """Yield a partition folder itself, or the partition folders in it that are not being moved or deleted.
 
-    `searched` gets the other folders before each is listed. Raises LogPathError.
+    `searched` is called with every other folder before it is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -261,7 +260,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def wanted_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[Wanted]:
-    """Those of a partition's segments whose names don't say that they have nothing. Raises PipelineError, LogError."""
+    """Yield a partition's segments, except where names rule out requested rows. Raises PipelineError, LogError."""
     topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
         return
@@ -291,9 +290,9 @@ def wanted_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Reject offsets after the log's end, and hide an unfinished batch if option partial asks for that.
+    """Reject offsets after the log's end, and hide an unfinished batch with option partial.
 
-    Offsets in a remote segment without an index are not compared with its end, since all of it would have to be read.
+    Without an index, offsets in a remote segment are not compared with its end, since all of it would have to be read.
     Raises PipelineError, LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
@@ -302,7 +301,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
     if not (query.partial or is_compared):
         return
-    end = end_of(segments, query.formats, permissive=True)  # damage is reported where it is read
+    end = end_of(segments, query.formats, permissive=True)  # damage is reported by the reader
     assert end is not None
     if query.partial:
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
@@ -316,7 +315,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) -> Iterator[Split]:
-    """A split for each segment that has what is wanted. Where indexes are asked, those of many far ones are at once."""
+    """Yield a split for each segment with requested rows. Many remote indexes are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, runs_beside=asks and location.runs_beside):
@@ -325,7 +324,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) 
 
 
 def _begun(query: LogQuery, wanted: Wanted, location: Location) -> Split | None:
-    """The split of a segment with a hint where it begins; None if its time index says that all of it is earlier."""
+    """Return a segment's split with a hint for its start; None if the time index shows that all of it is too early."""
     segment, whole = wanted
     if query.first_timestamp is not None:
         earlier = earlier_part(segment, query.first_timestamp, query.formats)
@@ -346,31 +345,31 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_wanted(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """The index entry at or before the first wanted offset, if that is not the segment's own."""
+    """Return the index entry at or before the first requested offset, unless that is the segment's first."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # it only makes things faster
+        return None  # the index is only an optimization
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """The splits of whole segments, each of about as many bytes as a task reads; none of a log's end without any."""
+    """Cut whole segments into splits of about the task size. Empty ends of logs are left out."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Only the first may have a hint; tasks look up the others: they are many, and the driver is one."""
+    """Yield the parts of a segment. Only the first has a hint; tasks look up the others, to relieve the driver."""
     if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # its heads are far away: whoever goes over them reads everything
+        step = whole.end  # without an index, skipping to a part would fetch everything before it
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a small rest is not worth a task of its own
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # of an empty one that is not the last, a task tells the loss
+        if whole.end or whole.next_base != NO_OFFSET:  # a task reports an empty segment that is not the last
             yield whole
         return
     yield whole._replace(end=starts[0])
@@ -379,12 +378,12 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
 
 
 def _bytes(split: Split) -> int:
-    """How many bytes of a split are read."""
+    """Return the number of bytes read for a split."""
     return split.end - (split.hint[0] if split.hint else split.start)
 
 
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
+    """Group the splits into tasks: small ones together, since a task costs Spark more than a small segment does."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

@@ -1,9 +1,8 @@
-"""`spark.readStream.format("kafka_log")`: growing logs, read from where the last micro-batch ended.
+"""`spark.readStream.format("kafka_log")`: read growing logs from the end of the last micro-batch.
 
-As in Spark's Kafka source, a stream offset is the next offset of each partition:
-{"orders": {"0": 23}}. It is always after a whole batch. The rows between two of them depend on
-nothing else, so a restart from a checkpoint reads the same rows again, or continues. All state
-is in the checkpoint.
+As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. It is always
+after a whole batch. The rows between two stream offsets depend on nothing else, so a restart from a checkpoint reads
+the same rows again, or continues. All state is in the checkpoint.
 """
 
 import time
@@ -79,15 +78,15 @@ _LIMITS: Final = {
 
 _LOOKS: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
-"""Conditions that a second look may not find again."""
+"""Conditions that may be gone in a second attempt."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Look at logs again where that fails: retention may take a segment between its listing and a look at it.
+    """Retry reading logs after an error: retention may delete a segment between its listing and its reading.
 
-    Then it is listed no more, and it is known whether it was read already. What is wrong with a log stays so.
+    The next listing no longer has the segment, and shows whether it was read already. Lasting errors are raised.
     """
 
     @wraps(look)
@@ -111,18 +110,18 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 class StreamQuery(NamedTuple):
-    """What is asked of a stream."""
+    """The options of a stream."""
 
     query: LogQuery
     limit: ReadLimit
     starts_latest: bool
     min_offsets: int = 0
-    """How many new offsets a micro-batch waits for, but not longer than `delay` seconds after the last one."""
+    """New offsets that a micro-batch waits for, up to `delay` seconds after the last micro-batch."""
     delay: float = 0
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
-    """The query of these options. Raises PipelineError."""
+    """Parse the query of a stream from options. Raises PipelineError."""
     query = log_query(options, of_stream=True)
     every = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS))
     given = [name for name in _LIMITS if every.has(name)]
@@ -141,23 +140,23 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans on the driver, reads on workers."""
+    """A stream reader: it plans on the driver and reads on workers."""
 
     def __init__(self, asked: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
         self.asked = asked
         self.query = asked.query
         self.columns = schema
         self.names = [*names]
-        """What the query calls the columns."""
+        """The column names in the query."""
         self._target: Ends | None = None
-        """Where a query that reads what is available now ends."""
+        """The end of a query that reads what is available now."""
         self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
-        """What logs that are not on this machine are looked at by."""
+        """The listings of remote logs."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """By URLs of last segments: what they were when they were read, and where they end."""
+        """By URL of the last segment: its state when it was read, and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,7 +166,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def initialOffset(self) -> dict[str, Any]:
-        """Where a query begins that has no checkpoint."""
+        """Return the start of a query without a checkpoint."""
         logs = self._logs()
         starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
         asked = self.query.starts or {}
@@ -182,18 +181,18 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The limit of the options."""
+        """Return the limit in the options."""
         return self.asked.limit
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Read up to this offset, even if the log grows. Raises PipelineError: what is not there now, is not read."""
+        """Fix the end of the query at the current end. Raises PipelineError for partitions that don't exist now."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_asked_for(self.query, self._target.keys(), self._there)
 
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Where the next micro-batch ends. Raises PipelineError."""
+        """Return the end of the next micro-batch. Raises PipelineError."""
         logs, starts = self._logs(), offset_ends(start)
         is_new = check_same(logs, start, starts, fails=self.query.fails_on_loss)
         self._check_loss(logs, starts)
@@ -210,7 +209,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Whether too little is new for a micro-batch, by minOffsetsPerTrigger and maxTriggerDelay."""
+        """Whether a micro-batch has to wait for more rows, by minOffsetsPerTrigger and maxTriggerDelay."""
         if not self.asked.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -220,12 +219,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Where the logs end, as it was when the last micro-batch was planned."""
+        """Return the end of the logs when the last micro-batch was planned."""
         return self._latest or None
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """A partition for each task that reads what is between two offsets. Raises PipelineError."""
+        """Return a partition for each task that reads between two offsets. Raises PipelineError."""
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
@@ -233,7 +232,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
-        if not logs and self._there() == set():  # a folder that is not mounted is no deletion
+        if not logs and self._there() == set():  # an unmounted folder is not a deletion
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions are gone, and their records were planned to be read")
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
@@ -244,18 +243,18 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return partitions_there(log_locations(self.query.paths, stack, self.query.storage))
 
     def _logs(self) -> dict[tuple[str, int], Log]:
-        """The partitions that are asked for, as they are now. Raises PipelineError."""
+        """Return the requested partitions as they are now. Raises PipelineError."""
         return self._looked_at(self.query, is_planned=False)[0]
 
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
-        """The partitions of a query as they are now, and a split for each wanted segment if they are wanted.
+        """Return the current partitions of a query, and with `is_planned` a split for each requested segment.
 
-        Both come from the same listing: what was gone before is missed here, what goes later by the task that reads it.
-        Raises PipelineError.
+        Both come from the same listing: files deleted earlier are missed here, and files deleted later by the task that
+        reads them. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
-        self._trees.close()  # of the logs that were looked at before
+        self._trees.close()  # the previous listings
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
@@ -274,16 +273,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """The requested partitions of a local folder, read again where they have changed. Raises LogError."""
-        if query.from_log_start:  # which files of other folders decide
+        """Yield the requested partitions of a local folder, reading changed ones again. Raises LogError."""
+        if query.from_log_start:  # depends on files in other folders
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # a commit may have moved some
+            for folder in self._listing.folders(location.local):  # listed again, since a commit may have moved some
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """The requested partitions at a URL. A segment is read again if it has changed. Raises LogError."""
+        """Yield the requested partitions at a URL, reading changed segments again. Raises LogError."""
         with settled_location(location):
             partitions = [*partitions_of(location, query)]
             ends = at_once(partial(self._remote_end, location), partitions, runs_beside=location.runs_beside)
@@ -303,11 +302,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
 
     def _local_log(self, partition: Partition) -> Log | None:
-        """A local partition, if it has segments. Raises LogError."""
+        """Return a local partition if it has segments. Raises LogError."""
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """A partition up to its last whole batch, which is the end for all who read it later. Raises PipelineError."""
+        """Return a partition up to its last whole batch, also the end for later readers. Raises PipelineError."""
         if end is None:
             return None
         partition.segments[-1].end = end.position
@@ -343,12 +342,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # ------------------------------------------------------------ on workers
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The Arrow batches of a task's splits."""
+        """Yield the Arrow batches of a task's splits."""
         rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_refused)
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise the error of a split, unless retention has deleted it and that is allowed. Raises PipelineError."""
+        """Raise the error of a split, unless retention deleted its file and that is allowed. Raises PipelineError."""
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
         deleted = _is_deleted(split, self.query)
@@ -360,9 +359,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Whether a log proves that a missing segment was deleted: its folder is there and begins after the split.
+    """Whether a log proves that a missing segment was deleted: its folder exists and begins after the split.
 
-    A folder that is not there may be a mount that a worker lacks.
+    A missing folder may be a mount that the worker lacks.
     """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
@@ -376,12 +375,12 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Refuse a segment, also where a pattern means it: what comes next is in others. Raises PipelineError."""
+    """Reject a single segment, even if a pattern matches it: new records go to other files. Raises PipelineError."""
     if location.local.is_file():
         text = f"Option path means the file {location.origin}, but a stream reads folders, in which new segments come"
         raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
-    """The wanted segments of a partition. Raises PipelineError, LogError."""
+    """Return splits of the requested segments of a partition. Raises PipelineError, LogError."""
     return whole_splits(query, wanted_segments(query, partition, partition.segments, location), location)

@@ -1,10 +1,9 @@
-"""The part of a segment that is earlier than a requested time, by its time index.
+"""Find the part of a segment that is earlier than a requested time, by its time index.
 
-An entry of a `.timeindex` means that no record up to its offset is later than its timestamp. The
-index of another segment, or a damaged one, must not hide records, so an entry counts only if the
-batch of its offset has exactly that timestamp as its latest. Everything after that batch is read,
-since records may be in any order of time. File times tell nothing about records, whose times are
-set by producers, and no index tells from where on all records are later.
+An entry of a `.timeindex` means that no record up to its offset is later than its timestamp. The index of another
+segment, or a damaged one, must not hide records, so an entry counts only if the batch of its offset has exactly that
+timestamp as its latest. Everything after that batch is read, since timestamps may be in any order. File times say
+nothing about records, whose times are set by producers, and no index shows an offset from which all records are later.
 """
 
 from itertools import islice
@@ -18,20 +17,20 @@ from tagwire_spark.log_read.ends import position_before
 __all__ = ["Earlier", "earlier_part"]
 
 _HEADS: Final = 64
-"""How many heads of batches are read after an index entry to find the batch of an offset."""
+"""Number of batch headers read after an index entry to find the batch of an offset."""
 
 
 class Earlier(NamedTuple):
     """The part of a segment that is earlier than a time."""
 
     end_offset: int
-    """All records below it are earlier."""
+    """All records with lower offsets are earlier."""
     is_all: bool
-    """Whether nothing follows that."""
+    """Whether the segment ends there."""
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """What of a segment is earlier than a timestamp in milliseconds; None where its index tells nothing."""
+    """Return the part of a segment before a timestamp in milliseconds; None if its index doesn't show one."""
     path = segment.beside("timeindex")
     if path is None:
         return None

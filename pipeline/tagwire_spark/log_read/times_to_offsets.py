@@ -1,8 +1,8 @@
 """`startingOffsetsByTimestamp` and `endingOffsetsByTimestamp`: the offset at which a partition reaches a time.
 
-As in Spark's Kafka source, that is the offset of the first record that is not earlier. Later records may be earlier
-again, and count as behind it. Segments that are earlier by their time index are not read, and of the batches after that
-only the heads, up to the one with the record.
+As in Spark's Kafka source, this is the offset of the first record that is not earlier. Later records with earlier times
+count as after it. Segments that are earlier by their time index are not read; of the batches after that only the
+headers are read, up to the batch with the record.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ __all__ = ["offset_at", "with_offsets_of_times"]
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """The query with the offsets of one partition instead of its times.
+    """Return the query with the offsets of one partition instead of its times.
 
     Raises PipelineError for damage, and for a time that no record has reached, unless that means the end.
     """
@@ -50,7 +50,7 @@ def _offset_at(query: LogQuery, partition: Partition, timestamp: int) -> int | N
 
 
 def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False) -> int | None:
-    """The offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
+    """Return the offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
 
     Raises LogError for damage before that record, unless `permissive`.
     """
@@ -74,7 +74,7 @@ def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, per
 def _late_batches(
     scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
 ) -> Iterator[tuple[int, RecordBatch]]:
-    """The batches from an offset on whose head says that a record is late enough. Raises LogError."""
+    """Yield the batches from an offset on whose header allows a late enough record. Raises LogError."""
     position = 0 if first is None else segment.position_of(scan, first)
     if permissive:
         found = (each for each in pieces(scan, position) if isinstance(each, Found))

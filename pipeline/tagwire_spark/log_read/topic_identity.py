@@ -1,4 +1,4 @@
-"""Whether the logs of a stream are still the ones that it has read, by topic IDs and leader epochs in its offsets."""
+"""Check that a stream still reads the same logs, by the topic IDs and leader epochs in its offsets."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["check_same", "identity", "new_topics"]
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The topic's ID, and the leader epochs with their first offsets, as far as they can be read."""
+    """Return the topic ID, and the leader epochs with their first offsets; empty if unreadable."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs
@@ -20,16 +20,16 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """The partitions of topics that were created anew between two offsets; these are read from their beginning."""
+    """Return the partitions of topics recreated between two offsets; these are read from the beginning."""
     before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)
 
 
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
-    """Raise PipelineError if a topic was created anew, or a log was cut and continued with other records.
+    """Raise PipelineError if a topic was recreated, or a log was truncated and continued with other records.
 
-    If that is no failure, let a new topic start at its beginning; returns whether there is one.
+    Unless `fails`, let a new topic start at its beginning; return whether there is one.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

@@ -1,4 +1,4 @@
-"""Where a micro-batch ends: with the logs, or where a limit of rows, bytes or segments does."""
+"""Find the end of a micro-batch: the end of the logs, or a limit of rows, bytes or segments."""
 
 import json
 from bisect import bisect_right
@@ -17,35 +17,35 @@ from tagwire_spark.log_read.query import LogQuery
 __all__ = ["EPOCHS", "TOPIC_IDS", "Ends", "Log", "limited", "offset_ends", "spark_offset"]
 
 Offsets = dict[str, dict[str, int]]
-"""Of Spark: topic, partition, next offset."""
+"""Spark's form of offsets: next offset by topic and partition."""
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Names in a stream's offset that no topic can have: the IDs of topics, and the leader epochs of the last records."""
+"""Keys in a stream's offset that no topic can have: the topic IDs, and the leader epochs of the last records."""
 
 
 class Log(NamedTuple):
-    """A partition that is there: what begins and ends it now."""
+    """An existing partition with its current first and end offset."""
 
     key: tuple[str, int]
     partition: Partition
     first: int
     end: int
     name: str
-    """What its folder is called."""
+    """Path or URL of the folder."""
     topic_id: str = ""
-    """The topic's ID in `partition.metadata`; another one is another topic of the same name."""
+    """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Leader epochs, each with its first offset: another epoch at an offset is another record."""
+    """Leader epochs with their first offsets; a different epoch at an offset means a different record."""
 
     def epoch_before(self, offset: int) -> int | None:
-        """The leader epoch of the last record before an offset, if that is known."""
+        """Return the leader epoch of the last record before an offset, if known."""
         found = bisect_right(self.epochs, offset - 1, key=lambda each: each[1])
         return self.epochs[found - 1][0] if found and offset > self.first else None
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Where each partition's part of a micro-batch ends: with the log, or where its share of the limit does."""
+    """Return the end of each partition in a micro-batch: the end of the log, or of its share of the limit."""
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
@@ -66,22 +66,22 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # nobody knows how much is behind damage
+                continue  # the size of what follows damage is unknown
             ends[key] = min(end, log.end)
     return ends
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """What each partition has of a limit, in proportion to what waits there, and 1 at least; those below it alone."""
+    """Return each partition's share of a limit, in proportion to its backlog and at least 1; empty if all fit."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """The share of each partition in a limit that must not be exceeded: partitions get one each, in turn.
+    """Return each partition's share of a limit that must not be exceeded: one unit each, in turn.
 
     The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
-    an order by backlog, a partition could wait for long behind others that grow all the time.
+    an order by backlog, a partition could wait long behind others that always grow.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
@@ -93,7 +93,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """About how many bytes there are from an offset on, as if all offsets of a segment had as many."""
+    """Estimate the bytes from an offset on, assuming that all offsets of a segment have the same size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)
@@ -104,7 +104,7 @@ def _bytes_behind(log: Log, offset: int) -> int:
 
 
 def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
-    """The next offsets as Spark keeps them, always in the same order, because it compares strings."""
+    """Return the next offsets in Spark's form, always in the same order, because Spark compares strings."""
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
@@ -118,6 +118,6 @@ def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, i
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
-    """The next offset of each partition, from an offset as Spark keeps it."""
+    """Return the next offset of each partition, from an offset in Spark's form."""
     topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
     return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}

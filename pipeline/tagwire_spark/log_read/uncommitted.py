@@ -1,9 +1,8 @@
-"""Which records of a partition belong to transactions that were not committed.
+"""Find the records of a partition in uncommitted transactions.
 
-Brokers write an aborted transaction into the `.txnindex` of the segment that
-has its marker, and snapshots of what they know of producers. After the latest snapshot, the
-batch headers are read; without any snapshot, those of the whole log. A process does not read
-them twice, unless the log has changed there.
+Brokers write an aborted transaction into the `.txnindex` of the segment with its marker, and write snapshots of the
+producer state. After the latest snapshot, the batch headers are read; without any snapshot, those of the whole log. A
+process does not read them twice, unless the log has changed there.
 """
 
 from bisect import bisect_right
@@ -34,33 +33,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Transactions", "check_abort", "transactions_of"]
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
 
 class Transactions(NamedTuple):
-    """What `read_committed` leaves out."""
+    """The transactions that `read_committed` leaves out."""
 
     aborted: tuple[tuple[int, int, int], ...]
-    """Producer id, first offset, offset of the marker; sorted, and those of a producer don't overlap."""
+    """Producer id, first offset, marker offset; sorted, without overlaps within a producer."""
     stable: int
-    """From here on a transaction is open, or nothing is known."""
+    """From this offset on a transaction is open, or nothing is known."""
     indexed_to: int = 0
-    """Transactions that end before this offset are known from indexes alone, and not from the log."""
+    """Transactions that end before this offset are known only from indexes, not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
-        """Those that reach into a segment."""
+        """Return only the transactions that overlap a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Whether a marker at this offset, if it aborts something, is in no index."""
+        """Whether no index lists the transaction of a marker at this offset, if it is an abort marker."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Whether a batch is of an aborted transaction, or of none that is known to be committed."""
+        """Whether a batch belongs to an aborted transaction, or to one not known to be committed."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:
@@ -71,35 +70,35 @@ class Transactions(NamedTuple):
 
 
 class _Reached(NamedTuple):
-    """How far the batches of a partition were read, and which transactions were open there."""
+    """How far the batches of a partition were read, and the transactions open there."""
 
     file: str
     position: int
     end: int
-    """The bytes of the last batch."""
+    """End position of the last batch."""
     sum: int
-    """Over these bytes: a log that was cut and written anew has another batch there."""
+    """Checksum of the last batch, which differs if the log was truncated and rewritten."""
     offset: int
-    """The one behind it."""
+    """The offset after the last batch."""
     running: dict[int, int]
     aborted: frozenset[tuple[int, int, int]]
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""What this process has gone over: a stream asks at each trigger, and a log without snapshots is read once for all."""
+"""A cache of this process: a stream needs this at each trigger, and a log without snapshots is read only once."""
 _MOST: Final = 10_000
-"""Partitions in it."""
+"""Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}
-"""By formats and limits: what reads headers, for reuse, because it allocates buffers."""
+"""Header readers by formats and limits, reused because they allocate buffers."""
 
 
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Reject a marker that aborts a transaction of the log which no index has. Raises PipelineError, LogError.
+    """Reject an abort marker whose transaction is in the log but in no index. Raises PipelineError, LogError.
 
-    A producer may also abort a transaction without any record in this partition. That is in no index, and hides
-    nothing. `of_logs` keeps what the batches of each folder say.
+    A producer may also abort a transaction without records in this partition. That transaction is in no index, and
+    hides nothing. `of_logs` caches the transactions in each folder's batches.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -118,7 +117,7 @@ def check_abort(
 def transactions_of(
     partition: Partition, location: Location, query: LogQuery, *, has_indexes: bool = True
 ) -> Transactions:
-    """The transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
+    """Return the transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for segment in partition.segments
@@ -153,7 +152,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sorted, with those of a producer that overlap as one: an index and its log may tell of one in two ways."""
+    """Sort and merge a producer's overlapping transactions: an index and its log may describe one differently."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -165,7 +164,7 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
 ) -> Iterator[tuple[Segment, Scan, Any]]:
-    """The headers of the whole batches of a partition, from an offset or from what was reached on, in Arrow batches.
+    """Yield the headers of a partition's whole batches, from an offset or from `reached` on, in Arrow batches.
 
     Raises LogError for damage, unless the query is permissive. Bytes at a log's end that are not a batch may be
     unfinished; the reader of the rows decides that.
@@ -197,7 +196,7 @@ def _headers(
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """What is known of a partition, if its last batch is still the same."""
+    """Return the cached state of a partition, if its last batch is unchanged."""
     known = _REACHED.get(key)
     if known is None:
         return None
@@ -206,7 +205,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # it is gone, or another one
+    except (StopIteration, TagwireError):  # the segment is gone or different
         pass
     del _REACHED[key]
     return None
