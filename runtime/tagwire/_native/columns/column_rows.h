@@ -12,7 +12,7 @@ typedef struct {
 /* Data common to all rows of a call. */
 typedef struct {
     const tw_source *data;
-    const tw_source *versions;     /* NULL if all rows have the version of the first table */
+    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
     const tw_struct *const *tables; /* by version, from `low` on; NULL for missing versions */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits */
@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* NULL if all rows have the version of the first table */
+    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
     const tw_struct *const *tables;
     int64_t low, tables_count;
     int32_t value, error;          /* columns of the result; `error` is -1 if there is none */

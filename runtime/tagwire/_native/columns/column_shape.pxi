@@ -195,7 +195,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return a value as it is in a buffer; for None, any bytes of the same width."""
+    """Return a value encoded as in a buffer; for None, any bytes of the same width."""
     if format == "u":
         return value.encode()
     if format == "z":

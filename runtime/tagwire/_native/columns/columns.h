@@ -44,7 +44,7 @@ typedef struct {
     int32_t level;
     int32_t inner;       /* only for lists: level of the elements */
     int64_t size;        /* size of the default in bytes */
-    const uint8_t *value; /* the default, in the form of the buffer */
+    const uint8_t *value; /* the default, encoded as in the buffer */
 } tw_column;
 
 typedef struct {

@@ -233,5 +233,5 @@ cdef class RecordPlan:
 
 
 cdef int32_t word(dict words, str text):
-    """Return the index of a string in a dictionary-encoded column."""
+    """Return the index of a string in a dictionary, which gets the string if it is new."""
     return words.setdefault(text, len(words))

@@ -106,7 +106,7 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may state more than 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # an offset may have more than 64 bits
 
     # ------------------------------------------------------------ rows
 

@@ -149,4 +149,4 @@ cdef inline Plan plan_of(object message, object version):
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
         codec = <Codec>found  # a strong reference: making a plan runs Python code that may replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # a class that inherits its methods from a message class
+    return Codec(type(message)).plan(version)  # the class inherits its methods from a message class

@@ -40,7 +40,7 @@ cdef class Choosing:
         return block.at
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Return the fields of a struct that the next steps choose."""
+        """Return the choice of fields in a struct, made by the steps below `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -166,7 +166,7 @@ cdef class Choosing:
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Return `data` with the result of `change(rows)`: new rows, and a tuple of elements to append.
+        """Return `data`, changed by `change(rows)`, which returns new rows and a tuple of elements to append.
 
         Returns None if C can't make the change; if C can't read the rows, `change` is not called.
         """

@@ -1,4 +1,4 @@
-/* A data class for construction, comparison and `repr`: its slots in order, with their defaults.
+/* The slots of a data class in order, with their defaults: for construction, comparison and `repr`.
  *
  * Made once per class by data_class.pxi and never changed. Pointers to Python objects are borrowed: the `DataClass`
  * that owns these structs keeps the objects alive, and the class keeps the `DataClass` forever.

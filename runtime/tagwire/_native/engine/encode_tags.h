@@ -54,7 +54,7 @@ static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *o
     return tw_close_tag(s, w, place);
 }
 
-/* `pair`: a tag and its data, bytes or a memoryview of bytes. */
+/* Write an unknown tagged field. `pair`: a tag and its data, bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;

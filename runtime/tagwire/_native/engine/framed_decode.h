@@ -21,8 +21,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Return the number as objects have it: relative to its base, without bits that are other attributes. NULL without an
- * exception if it has more than 64 bits. */
+/* Convert a number to the value in an object: add its base, and drop bits that are other attributes. Return NULL
+ * without an exception if the result has more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];

@@ -366,7 +366,7 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* The caller holds an `object` with slots. */
+/* Write the value of a framed struct. If `object` has slots, the caller holds it. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

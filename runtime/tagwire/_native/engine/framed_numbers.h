@@ -76,7 +76,7 @@ found:
     return 0;
 }
 
-/* `value` is NULL for a constant that objects don't have. */
+/* Write a number. `value` is NULL for a constant that objects don't have. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;

@@ -13,7 +13,7 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 @final
 cdef class Known:
-    """An earlier item that later items may refer to."""
+    """An earlier item that later items may depend on."""
 
     cdef tw_framing *framing
     cdef int place
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the expected values of an item, and the checksum whose coverage starts at the item."""
+        """Set what an item's value is checked against, and the checksum that covers everything from the item on."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:

@@ -1,7 +1,7 @@
 """Write the elements of a batch builder as they are appended, without creating an object for each.
 
-Their bases must be known from the first element on. Only values that read back unchanged are accepted, so objects can
-still be created later. For other values, and for values that the plan rejects, the builder continues in Python.
+Their bases must be known from the first element on. Only values that decoding would return unchanged are accepted, so
+objects can still be created later. For all other values, the builder continues in Python.
 """
 
 cdef enum:
@@ -87,7 +87,7 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Continue after the bytes were handed out, with a copy of them."""
+        """Start writing again, with a copy of the bytes that were handed out."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
@@ -149,7 +149,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return headers as a tuple if they are pairs that read back unchanged; else None."""
+    """Return headers as a tuple if decoding them would return equal headers; else None."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -167,7 +167,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # indexes of BUILDER_NAMES
+    # indexes into BUILDER_NAMES
     GATHERED = 0
     QUICK = 1
     RECORDS = 2

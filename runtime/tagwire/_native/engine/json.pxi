@@ -241,7 +241,7 @@ cdef inline object taken_or_none(PyObject *value):
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a value to JSON that is valid, but not of the type that decoding produces."""
+    """Convert a valid value of an unusual type to JSON."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:

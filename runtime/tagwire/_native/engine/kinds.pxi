@@ -1,4 +1,4 @@
-"""The common basis of all plans, for objects and columns: kinds of types and lengths, and memory."""
+"""Shared by all plans, for objects and columns: the kinds of types and lengths, and blocks of memory."""
 
 # By family and width: the unsigned and the signed kind.
 cdef dict KINDS = {
@@ -63,7 +63,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the length code of the whole struct, if its first item is such a length, and the other items."""
+    """Return the code of the length that encloses a struct, or None, and the remaining items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

@@ -17,7 +17,7 @@ static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* Whether a value, which may be NULL, is an int32; 0 also if that takes longer to find out. */
+/* Whether a value, which may be NULL, is an int32; 0 also if a quick check can't tell. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -26,7 +26,7 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Whether a value fits a kind of fixed width; 0 also if that takes longer to find out. */
+/* Whether a value fits a kind of fixed width; 0 also if a quick check can't tell. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -70,7 +70,7 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Null takes as many bytes as a short length. */
+/* Return how many bytes a string takes in addition to a short length. Null is as wide as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -124,7 +124,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return the bytes of a value in addition to the minimum of its kind; -1 if this check is not enough. */
+/* Return how many bytes a value takes in addition to its kind's minimum; -1 if this check is not enough. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -252,7 +252,7 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* The caller holds `tuple`. */
+/* Measure an array with its length. The caller holds `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

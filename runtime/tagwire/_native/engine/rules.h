@@ -47,7 +47,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     return some > 0;
 }
 
-/* Return 1, or 0 if the object breaks a rule, perhaps with an exception. */
+/* Check an object's rules. Return 1, or 0 if one is broken, perhaps with an exception. */
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;

@@ -19,7 +19,7 @@ typedef struct {
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Return 1 or 0 for values that are compared without foreign code, -1 for all others. */
+/* Compare two values without running foreign code. Return 1 or 0, or -1 if that is impossible. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -122,7 +122,7 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Return 1, 0, or -1 with an exception. The caller holds both values. */
+/* Compare two values. Return 1, 0, or -1 with an exception. The caller holds both. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
     int same = tw_same_exact(one, other);

@@ -37,7 +37,7 @@ cdef class Plan:
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """The result of `tagwire.explain.trace` for `span_types`, or None."""
+    """A cache of `tagwire.explain.trace`, derived from `span_types`; None until it is needed."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -221,7 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Return the size of a message, by writing it without keeping the bytes, or from the interpreter."""
+        """Return the size of a message: write it without keeping the bytes, or let the interpreter measure it."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]

@@ -203,7 +203,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* `struct` also replaces any error */
+        PyErr_Clear(); /* any error means an invalid value, as in `struct` */
         return -1;
     }
     memcpy(&bits, &number, 8);
@@ -316,7 +316,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes with their length, or of fixed size. */
+/* Write bytes, preceded by their length unless their size is fixed. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;

@@ -188,7 +188,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Return 0 or more, TW_NULL or TW_FAULT. */
+/* Read a length. Return 0 or more, TW_NULL for null, or TW_FAULT. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;

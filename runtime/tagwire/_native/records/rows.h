@@ -8,7 +8,7 @@
 typedef struct {
     const uint8_t *valid;   /* a bit per row; NULL if no row is null */
     int64_t first;
-    const int32_t *ends;    /* only for bytes: the end of each row, after the start of the first row */
+    const int32_t *ends;    /* only for bytes: the start of the first row, then the end of each row */
     const uint8_t *data;    /* only for bytes */
     const int64_t *numbers; /* like `ends`, NULL for a column of nulls */
 } tw_column;
