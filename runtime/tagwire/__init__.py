@@ -1,22 +1,20 @@
-"""tagwire: versioned messages to bytes and back.
+"""tagwire: encode versioned messages to bytes, and decode them.
 
-The runtime of generated packages such as `tagwire_messages`, and what works
-with any of them:
+This package is the runtime of generated packages such as `tagwire_messages`. What it offers works with each of them:
 
     Versions, Limits                    version ranges; bounds for untrusted bytes
     Registry, Frame, FrameSplitter      whole requests, responses and records
-    select, DROP                        single fields of bytes, read and rewritten
-    negotiate                           the version to speak with a peer
-    connect, connect_async              a connection to a broker or another peer; `connection` has it without I/O
-    captures                            captured traffic, read from files
-    trace, annotate, assemble           every byte with its field, up to the fault; such text, edited, as bytes
-    guess                               what unknown bytes may be
-    Schema, Field                       a schema built at run time
-    engine                              which engine serializes
-    TagwireError and its tree           all that is raised on purpose
+    select, DROP                        read and rewrite single fields of encoded bytes
+    negotiate                           choose the version to use with a peer
+    connect, connect_async              connect to a broker or another peer (`connection` does the same without I/O)
+    captures                            read captured traffic from files
+    trace, annotate, assemble           show each byte with its field; turn the edited text back into bytes
+    guess                               guess what unknown bytes may be
+    Schema, Field                       define a schema at run time
+    engine                              show or choose the engine that serializes
+    TagwireError and its subclasses     every error that tagwire raises on purpose
 
-Names are loaded when they are first used: importing tagwire costs next to
-nothing.
+Each name is loaded when it is first used, so that `import tagwire` is fast.
 """
 
 from __future__ import annotations

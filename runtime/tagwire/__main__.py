@@ -1,7 +1,7 @@
-"""`python -m tagwire`: the command line, for an environment whose scripts are not on PATH.
+"""Run the command line as `python -m tagwire`, for environments whose scripts are not on PATH.
 
-The runtime imports nothing of the command line, which needs more than the
-standard library, so its package is run by name.
+The command line needs more than the standard library, so the runtime must not
+import it. This module runs its package by name.
 """
 
 import runpy

@@ -1,4 +1,4 @@
-"""Addresses of servers: a host and a port."""
+"""Server addresses: a host and a port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AddressError(TagwireError, ValueError):
 
 
 class Address(NamedTuple):
-    """Where a server listens. As a string it is what clients take as their bootstrap server."""
+    """The host and port where a server listens. `str()` gives the form that Kafka clients take as bootstrap server."""
 
     host: str
     port: int
@@ -25,7 +25,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, host: str = "") -> Address:
-        """The address that `str` shows; with `host`, the port alone is enough. Raises AddressError."""
+        """Parse an address as `str()` shows it. With `host`, the port alone is enough. Raises AddressError."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:

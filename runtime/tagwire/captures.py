@@ -6,14 +6,14 @@
 A capture is a network capture (pcap, pcapng; needs the extra `pcap`) or a file of JSON lines, gzipped or not. Each
 line is an object:
 
-    dir                     "req" or "resp"; "close" where a connection closed
+    dir                     "req" or "resp"; "close" if the connection was closed
     hex                     the frame without its size; empty for "close"
-    run, conn               what tells connections apart; optional
-    client_label            who sent or got it; optional
+    run, conn               the recording and the connection; optional
+    client_label            the client that sent or received the frame; optional
     timestamp               milliseconds since 1970, or an ISO 8601 string; optional
     api_key, api_version    the API of the request; optional
 
-Errors name the invalid key, but not a value that may be a secret.
+Errors name the invalid key, but never show a value that may be secret.
 """
 
 from __future__ import annotations
@@ -59,38 +59,38 @@ _MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 
 @dataclass(slots=True, eq=False)
 class CapturedFrame:
-    """A request or a response of a capture, or a gap where there is none."""
+    """A captured request or response, or a gap in the capture."""
 
     number: int
-    """The line, or the position among the frames of a network capture; from 1."""
+    """The line number, or the position among the frames of a network capture; from 1."""
     is_request: bool
     data: bytes
     """Header and body, without the size; empty for a gap."""
     run: str | None = None
-    """What a line names the recording."""
+    """The name of the recording, from the line."""
     conn: str | None = None
-    """What a line names the connection; in a network capture, the addresses of client and server."""
+    """The name of the connection, from the line; in a network capture, the addresses of client and server."""
     client: str | None = None
-    """What a line names the client."""
+    """The name of the client, from the line."""
     milliseconds: float | None = None
-    """When the frame passed: milliseconds since 1970."""
+    """When the frame was sent: milliseconds since 1970."""
     api: tuple[int, int] | None = None
-    """API key and version of the request, also for its response; None if they are unknown."""
+    """API key and version of the request, for a response as well; None if they are unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
-    """APIs of further requests that wait for a response with the same correlation ID."""
+    """APIs of other pending requests with the same correlation ID."""
     is_close: bool = False
-    """Whether this is not a frame, but marks where the connection closed."""
+    """Whether this marks the close of the connection instead of a frame."""
     gap: str = ""
-    """Why there is no frame: bytes that a network capture lacks, or a line that can't be read."""
+    """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The whole object of a line."""
+    """The whole object of the line."""
     registry: Registry | None = None
     """The package that decodes the frame."""
     _decoded: Frame[Any, Any] | None = None
 
     @property
     def connection(self) -> str:
-        """What tells the connection from others: run and connection, as far as they are known."""
+        """The run and connection, as far as they are known."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property
@@ -100,22 +100,22 @@ class CapturedFrame:
 
     @property
     def time(self) -> float | None:
-        """When the frame passed: seconds since 1970."""
+        """When the frame was sent: seconds since 1970."""
         return None if self.milliseconds is None else self.milliseconds / 1000
 
     @property
     def header(self) -> Any:
-        """The decoded header. Raises TagwireError if the frame can't be decoded."""
+        """Return the decoded header. Raises TagwireError if the frame can't be decoded."""
         return self._frame.header
 
     @property
     def message(self) -> Any:
-        """The decoded message. Raises TagwireError if the frame can't be decoded."""
+        """Return the decoded message. Raises TagwireError if the frame can't be decoded."""
         return self._frame.message
 
     @property
     def version(self) -> int:
-        """The version of the message. Raises TagwireError if the frame can't be decoded."""
+        """Return the version of the message. Raises TagwireError if the frame can't be decoded."""
         return self._frame.version
 
     @property
@@ -125,7 +125,7 @@ class CapturedFrame:
         return self._decoded
 
     def decode(self, **options: Any) -> Frame[Any, Any]:
-        """Decode the frame; the options are those of `Registry.decode_request`. Raises TagwireError."""
+        """Decode the frame, with the options of `Registry.decode_request`. Raises TagwireError."""
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
@@ -142,10 +142,9 @@ def read(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, with responses paired with their requests.
 
-    Kafka's messages are decoded unless another package's registry is given. `port` is where the brokers of a network
-    capture listen. Bytes that a network capture lacks are frames with a `gap`. With `closes`, marks of closed
-    connections are returned, too. Raises CaptureError, which names the
-    file and the line, and MissingExtraError.
+    Decodes Kafka's messages unless another package's registry is given. `port` is where the brokers of a network
+    capture listen. Bytes that are missing from a network capture become frames with a `gap`. With `closes`, close marks
+    are returned as well. Raises CaptureError, which names the file and the line, and MissingExtraError.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -161,7 +160,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Give each response the API of its request, and each frame the registry.
 
-    A request comes before its response. An API that a line names itself stays as it is.
+    A request comes before its response. An API that a line names is not changed.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -210,10 +209,10 @@ def frames_of_stream(
     keeps_damaged: bool = False,
     closes: bool = False,
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a capture from a seekable stream; errors name it. Responses are not paired.
+    """Read the frames of a capture from a seekable stream; errors use `name`. Pairs no responses.
 
-    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. With `closes`, marks of
-    closed connections are returned. Raises CaptureError.
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. With `closes`, close marks
+    are returned as well. Raises CaptureError.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -222,7 +221,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Frames after a gap are found late.
+    # A frame after a gap is found later than frames of other connections.
     found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
     for number, frame in enumerate(found, 1):
         frame.number = number
@@ -232,7 +231,7 @@ def frames_of_stream(
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Return the stream, decompressed if it is gzipped, and whether it is a network capture.
 
-    `start` is its first four bytes. Raises CaptureError, which names it, for invalid gzip.
+    `start` is the first four bytes. Raises CaptureError, which contains `name`, for invalid gzip.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)
@@ -245,14 +244,14 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they are complete. Raises CaptureError."""
+    """Read the frames of a network capture in the order in which they were completed. Raises CaptureError."""
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         yield CapturedFrame(number, each.is_request, data, None, each.connection, None, each.time, gap=gap)
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read the frames and close marks of JSON lines; blank lines are skipped. Raises CaptureError."""
+    """Read the frames and close marks of JSON lines, skipping blank lines. Raises CaptureError."""
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
             try:
@@ -278,7 +277,7 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
-    """Read the frame of a line of JSON. Raises CaptureError, which names the file and the line."""
+    """Parse a line of JSON as a frame. Raises CaptureError, which names the file and the line."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -287,7 +286,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Read the frame of a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
+    """Make a frame of a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")
@@ -354,6 +353,6 @@ def _milliseconds(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
-    if not abs(number) <= _MOST_MILLISECONDS:  # NaN is not, either
+    if not abs(number) <= _MOST_MILLISECONDS:  # rejects NaN, too
         raise ValueError(f"timestamp is {shown(value)}, which is not a time in milliseconds since 1970")
     return number

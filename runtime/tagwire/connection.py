@@ -1,4 +1,4 @@
-"""A connection of an RPC protocol without any I/O: messages go in and bytes come out, and the other way.
+"""A connection of an RPC protocol without I/O: it turns messages into bytes, and received bytes into messages.
 
     connection = Connection(messages.registry, client_id="me")
     sock.sendall(connection.send(MetadataRequest(topics=None)))
@@ -6,8 +6,8 @@
         print(answer.message)
 
 `Connection` is the client's side and `ServerConnection` the server's, for any package with request and response
-headers. They number requests, pair responses with them, split frames, and choose versions. `tagwire.connect` puts the
-client's side on a socket.
+headers. They number requests, pair responses with requests, split frames, and choose versions. `tagwire.connect` runs
+the client's side on a socket.
 """
 
 from __future__ import annotations
@@ -36,43 +36,43 @@ _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version"
 
 
 class UnusableConnectionError(TagwireError):
-    """A connection on which the peer sent bytes that can't be read; open a new one."""
+    """Raised on a connection whose peer sent bytes that can't be read; open a new connection."""
 
 
 class Asked(NamedTuple):
-    """A request: what a client sent, or what a server received."""
+    """A request that a client sent, or that a server received."""
 
     message: Any
     """None for a received request in a version that the package does not have."""
     version: int
     correlation_id: int | None
-    """None in protocols whose frames don't begin with one."""
+    """None in protocols whose headers do not begin with a correlation ID."""
     header: Any = None
     """The received header; None for a request that was sent."""
     frame: bytes = b""
-    """The received header and body, without their size."""
+    """The received header and body, without the frame size."""
     offset: int = 0
-    """The position of the frame's size in the bytes that the client sent."""
+    """The position of the frame size in the bytes that the client sent."""
 
 
 class Answer(NamedTuple):
-    """A response, with the request that it answers."""
+    """A response and the request that it answers."""
 
     request: Asked
     message: Any
     version: int
-    """The version of the response; for a fallback (`Message.FALLBACK`) another one than the request's."""
+    """The version of the response; a fallback (`Message.FALLBACK`) differs from the request's version."""
     header: Any
 
 
 class _Side:
-    """Frames in, until one can't be read."""
+    """The receiving part of both sides, which splits bytes into frames until one can't be read."""
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
         self.limits = limits
         self.error: UnusableConnectionError | None = None
-        """Why the connection is unusable; None as long as it is usable."""
+        """Why the connection is unusable; None while it is usable."""
         self._splitter = FrameSplitter(max_size=max_size)
 
     def _receive(self, data: bytes | memoryview) -> list[Any]:
@@ -105,9 +105,9 @@ class _Side:
 class Connection(_Side):
     """The client's side of a connection.
 
-    `client_id` is written to every request header. `max_size` bounds a frame in bytes, and `limits` what is decoded. If
-    the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest), its answer sets `versions`, and
-    further requests are sent in versions that the peer has.
+    `client_id` is written to every request header. `max_size` limits the bytes of a frame, and `limits` applies to
+    decoding. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest), its response sets
+    `versions`, and later requests are sent in versions that the peer has.
     """
 
     def __init__(
@@ -121,13 +121,13 @@ class Connection(_Side):
         super().__init__(registry, max_size, limits)
         self.client_id = client_id
         self.versions: dict[int, Versions] = {}
-        """The versions of each API that the peer has announced; empty before its announcement."""
+        """The versions of each API that the peer has announced; empty before the announcement."""
         self.sent: Asked | None = None
-        """The last request that was sent."""
+        """The last request sent."""
         self.waits = False
-        """Whether the last request that was sent gets a response: a ProduceRequest with `acks` 0 gets none."""
+        """Whether the last request sent gets a response: a ProduceRequest with `acks` 0 gets none."""
         self._usual_versions: dict[type[Message], int] = {}
-        """The highest common version of a request, if encoding in it drops nothing silently; else -1."""
+        """The highest common version of a request if encoding in that version drops nothing silently; else -1."""
         self._has_announced = False
         self._pairing = Pairing[Asked](registry)
         self._next_id = 0
@@ -136,7 +136,7 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer has announced its versions, or the protocol has no request for them."""
+        """Whether the peer has announced its versions, or the protocol can't ask for them."""
         return self._has_announced or self._announcement is None
 
     @property
@@ -147,8 +147,8 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, with size and header.
 
-        Without a `version`, it is the highest one that both sides have and that loses nothing of the request; before
-        the peer has announced its versions, the highest stable one that loses nothing. Raises NoCommonVersionError,
+        The default version is the highest common version that can represent the whole request; before the peer has
+        announced its versions, the highest stable version that can. Raises NoCommonVersionError,
         LossyVersionsError, EncodeError, UnusableConnectionError.
         """
         self._check()
@@ -163,7 +163,7 @@ class Connection(_Side):
         return len(frame).to_bytes(4, "big") + frame
 
     def receive(self, data: bytes | memoryview) -> list[Answer]:
-        """Take bytes of the peer, and return the answers that are complete; empty bytes are the end of the stream.
+        """Take bytes from the peer, and return the completed answers; empty bytes mean the end of the stream.
 
         Bytes that can't be read make the connection unusable: answers before them are returned, `error` is set, and the
         next call raises UnusableConnectionError.
@@ -171,9 +171,9 @@ class Connection(_Side):
         return self._receive(data)
 
     def handshake(self) -> bytes | None:
-        """Return the bytes that ask for the peer's versions; None if they are known, or the protocol can't ask.
+        """Return the bytes of the request for the peer's versions; None if they are known, or the protocol can't ask.
 
-        Call it again after the answer: a peer that does not have the version of the question answers which it has.
+        Call it again after the answer: a peer that does not have the request's version lists its versions.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -184,17 +184,17 @@ class Connection(_Side):
         return self.send(request.for_version(version).message, version)
 
     def _best(self, request: Message) -> tuple[int, bytes]:
-        """Return the version to send a request in, and its frame."""
+        """Return the version to send a request in, and the frame."""
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:
             version = best_version(cls, self._peer_versions(cls))
-            # Looking for losses takes longer than encoding, which often finds them as well.
+            # Looking for losses takes longer than encoding, which often finds losses itself.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)
-            except EncodeError:  # such as null in a field that this version has no null for
+            except EncodeError:  # such as null in a field that is not nullable in this version
                 pass
         version = best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
@@ -228,20 +228,20 @@ class Connection(_Side):
         return answer
 
     def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
-        """Take over what the peer has announced. A fallback may list only the versions of the announcement itself."""
+        """Store the announced versions. A fallback may list only the versions of the announcement itself."""
         fallback = type(answer.message).FALLBACK
         error = getattr(answer.message, answer.message.FIELDS[0].name)
         is_fallback = fallback is not None and error == fallback[1]
         key = type(answer.request.message).API_KEY
         if is_fallback and key is not None and key not in versions:
-            versions = {**versions, key: Versions(0, 0)}  # KIP-511: what every peer has
+            versions = {**versions, key: Versions(0, 0)}  # KIP-511: every peer has version 0
         self.versions.update(versions)
         self._usual_versions.clear()
         self._has_announced = self._has_announced or (not is_fallback and not error)
 
 
 class ServerConnection(_Side):
-    """The server's side of a connection: requests come in, and each is answered by `send`."""
+    """The server's side of a connection: `receive` returns requests, and `send` answers them."""
 
     def __init__(
         self, registry: Registry, *, max_size: int = DEFAULT_MAX_SIZE, limits: Limits = DEFAULT_LIMITS
@@ -251,16 +251,16 @@ class ServerConnection(_Side):
         self._echoed = [row.name for row in registry.response_header.FIELDS if row.name in asked]
 
     def receive(self, data: bytes) -> list[Asked]:
-        """Take bytes of the client, and return the requests that are complete; see `Connection.receive`."""
+        """Take bytes from the client, and return the completed requests; see `Connection.receive`."""
         return self._receive(data)
 
     def send(
         self, response: Message, request: Asked, version: int | None = None, header: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes of a response to a request, with size and header; in the request's version unless given.
+        """Return the bytes of a response to a request, with size and header. The default version is the request's.
 
-        Fields of the header that the request's header also has, such as the correlation ID, get its values, and those
-        in `header` get the given ones.
+        Header fields that the request's header also has, such as the correlation ID, are copied from it. `header` gives
+        the values of other fields.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

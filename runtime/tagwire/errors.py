@@ -1,9 +1,9 @@
-"""Everything that tagwire raises on purpose, one tree, by whose fault it is.
+"""The exceptions of tagwire, one tree, by cause.
 
-A spec's (`SpecError`, `SchemaError`, `VersionsError`), a value's
-(`EncodeError`), the bytes' (`DecodeError`), or a version that nobody has
-(`UnsupportedVersionError`). Each message says what, where, the two facts that
-disagree, and the remedy where there is one.
+`SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError`
+for invalid values, `DecodeError` for invalid bytes, and `UnsupportedVersionError`
+for versions that a message does not have. Each error says what is wrong and where,
+the two facts that disagree, and the remedy if there is one.
 """
 
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ __all__ = [
 
 
 class TagwireError(Exception):
-    """The base of all errors that tagwire raises."""
+    """The base class of all errors that tagwire raises on purpose."""
 
     row: int | None = None
-    """Where columns are encoded or decoded (`tagwire.arrow`): the row at fault."""
+    """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A default copy calls the class with the message alone, and most of these ask for more.
+        # The default copy calls the class with the message alone, but most of these classes have more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__
@@ -44,9 +44,9 @@ class SchemaError(TagwireError):
 class SpecError(TagwireError):
     """A message spec that breaks a rule.
 
-    `file`, `line` and `column` (both from 1) say where, `rule` is the id
-    (`tagwire rule ID` explains it). `problems` holds all that was found at
-    once; the attributes are those of the first.
+    `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id
+    (`tagwire rule ID` explains it). `problems` has all problems that were found; the
+    attributes describe the first of them.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SpecError(TagwireError):
 
 
 class UnsupportedVersionError(TagwireError):
-    """A version that a message does not have. `supported` is the range of those it has."""
+    """A version that a message does not have. `supported` is the range of the message's versions."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
         super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
@@ -78,7 +78,7 @@ class UnsupportedVersionError(TagwireError):
 
 
 class EncodeError(TagwireError):
-    """A value that a version can't carry. `path` is the path of the field, in snake_case."""
+    """A value that can't be encoded in a version. `path` is the path of the field, in snake_case."""
 
     def __init__(self, reason: str, *, message_name: str, version: int | None, path: str) -> None:
         where = message_name if version is None else f"{message_name} v{version}"
@@ -93,7 +93,7 @@ class DecodeError(TagwireError):
     """Bytes that do not match the layout.
 
     `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message
-    itself), `offset` the byte in the input, `found` and `expected` the two
+    itself), `offset` the byte position in the input, and `found` and `expected` the two
     facts that disagree.
     """
 
@@ -112,4 +112,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Bytes that exceed a limit of a `Limits` object."""
+    """Bytes that exceed a limit in `Limits`."""

@@ -1,4 +1,4 @@
-"""Import optional libraries on first use; the error of a missing one names the extra that installs it."""
+"""Import optional libraries on first use; the error for a missing one names the extra that installs it."""
 
 from importlib import import_module
 from typing import Any
@@ -7,11 +7,11 @@ from tagwire.errors import TagwireError
 
 
 class MissingExtraError(TagwireError, ImportError):
-    """An optional library is not installed; the message has the command that installs it."""
+    """An optional library is not installed; the error message has the command that installs it."""
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:
-    """Return the error of an optional library that is not installed."""
+    """Return the error for an optional library that is not installed."""
     text = f"{library} is not installed; install it with: pip install 'tagwire[{extra}]'"
     return MissingExtraError(text, name=library)
 

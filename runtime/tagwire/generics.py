@@ -1,6 +1,6 @@
 """`Generic` for classes whose parameters only type checkers read, without the cost of importing `typing`.
 
-At run time a parameter may be anything, also the name of a class that is not imported: a generated request extends
+At run time, a parameter may be anything, such as the name of a class that is not imported: a generated request extends
 `Message["RequestHeader"]`.
 """
 
@@ -13,7 +13,7 @@ else:
     from types import GenericAlias
 
     class Generic:
-        """What `Frame[M, H]` and `Message[H]` need."""
+        """A minimal `Generic` for `Frame[M, H]` and `Message[H]`."""
 
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)

@@ -1,4 +1,4 @@
-"""Packages that load their names when they are first used, so that importing one costs next to nothing."""
+"""Load a package's names when they are first used, so that importing the package is fast."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package; `modules` has the names that each module gives it.
+    """Return `__getattr__` and `__dir__` for a package; `modules` lists the names that come from each module.
 
-    Type checkers do not see these names: the package imports them once more, under `TYPE_CHECKING`.
+    Type checkers do not see these names, so the package also imports them under `TYPE_CHECKING`.
     """
     module_of = {name: module for module, names in modules.items() for name in names}
     namespace = vars(sys.modules[package])

@@ -1,4 +1,4 @@
-"""How much a decoder may take from bytes that it does not trust."""
+"""Limits on what a decoder accepts from untrusted bytes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
 
 
 class LimitsError(TagwireError, ValueError):
-    """A limit that is not an integer from 0 on."""
+    """A limit that is not a non-negative integer."""
 
 
 class Limits:
-    """Limits for untrusted input, which both engines, the record readers, the command line and Spark apply; immutable.
+    """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means: bounded by the size of the input alone. That is enough to bound
-    memory, since every element and every tag takes at least one byte of input:
-    the engines check counts against the bytes that are left before they
-    allocate. `decompressed_bytes` and `decompression_ratio` bound what no input
-    size bounds.
+    None means: limited by the size of the input alone. This is enough to limit
+    memory, since every element and every tag takes at least one byte of input, and
+    the engines check counts against the remaining bytes before they allocate.
+    Decompressed data does not depend on the input size, so `decompressed_bytes`
+    and `decompression_ratio` always have a value.
     """
 
     __slots__ = (
@@ -39,11 +39,11 @@ class Limits:
     )
 
     bytes: int | None
-    """The longest input."""
+    """The maximum length of the input."""
     depth: int | None
-    """The deepest nesting of structs; a message without structs has depth 1."""
+    """The maximum nesting depth of structs; a message without structs has depth 1."""
     elements: int | None
-    """Array elements in all arrays of the input together; of record batches, in all of one batch."""
+    """Array elements in the whole input; for record batches, in one batch."""
     headers: int | None
     """Headers of one record."""
     records: int | None
@@ -51,11 +51,11 @@ class Limits:
     unknown_tags: int | None
     """Unknown tagged fields in the input."""
     unknown_tag_bytes: int | None
-    """Bytes in them together."""
+    """The total bytes of unknown tagged fields."""
     decompressed_bytes: int
     """Bytes of one batch after decompression."""
     decompression_ratio: int
-    """Decompressed to compressed bytes of one batch."""
+    """The ratio of decompressed to compressed bytes of one batch."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Limits:
         decompressed_bytes: int = 1 << 28,
         decompression_ratio: int = 1 << 12,
     ) -> None:
-        """Raises LimitsError for a limit that is not an integer from 0 on."""
+        """Raises LimitsError for a limit that is not a non-negative integer."""
         values = locals()
         for name in self.__slots__:
             limit = values[name]
@@ -83,7 +83,7 @@ class Limits:
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
-        """Whether no input of `size` bytes with structs `depth` deep can pass any bound."""
+        """Whether no input of `size` bytes with structs nested `depth` deep can exceed any limit."""
         return (
             (self.depth is None or depth <= self.depth)
             and (self.bytes is None or size <= self.bytes)
@@ -94,7 +94,7 @@ class Limits:
 
     @property
     def bound_nothing_counted(self) -> bool:
-        """Whether nothing is bounded but what bytes unpack to."""
+        """Whether the only limits are those on decompression."""
         counted = self.bytes, self.depth, self.elements, self.headers, self.records
         return counted == (None,) * len(counted)
 

@@ -22,15 +22,15 @@ __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MOST_ITERATIONS: Final = 1_000_000
-"""More take seconds. Kafka's brokers use 4096 unless they are told otherwise."""
+"""More iterations take seconds. Kafka's brokers use 4096 by default."""
 
 
 class SaslError(TagwireError):
-    """An exchange that failed: the peer sent something else than the mechanism requires."""
+    """A login that failed: the peer's message does not follow the mechanism."""
 
 
 class Login:
-    """One login. Made by `login`; it can't be used twice."""
+    """One login, made by `login`; it can't be used twice."""
 
     def __init__(self, mechanism: str, steps: Generator[bytes, bytes]) -> None:
         self.mechanism = mechanism
@@ -38,7 +38,7 @@ class Login:
         self._has_begun = False
 
     def step(self, received: bytes = b"") -> bytes | None:
-        """Return the next bytes to send, given the peer's last ones; None when the exchange is complete.
+        """Return the next bytes to send, given the peer's last response; None when the exchange is complete.
 
         Raises SaslError, also if the peer can't prove that it knows the password.
         """
@@ -93,7 +93,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    """Return the attributes of a server's message. Raises SaslError for one that is missing."""
+    """Return the attributes of a server's message. Raises SaslError for a missing attribute."""
     try:
         parts = [part.partition("=") for part in data.decode().split(",")]
     except UnicodeDecodeError:

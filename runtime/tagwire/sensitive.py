@@ -1,8 +1,8 @@
-"""Secrets in values: fields that specs mark as `sensitive` are hidden where values are shown.
+"""Hide sensitive values: fields that specs mark as `sensitive` are hidden in output for people.
 
-`repr`, tables of notebooks, annotated bytes and errors are pasted into tickets.
-So they show such values to nobody who did not ask. What a program reads (the
-attributes, `encode`, `to_json`) is not changed.
+`repr`, notebook tables, annotated bytes and errors are often pasted into tickets,
+so they show such values only on request. What a program reads (the attributes,
+`encode`, `to_json`) is not changed.
 """
 
 from collections.abc import Callable, Generator
@@ -18,25 +18,25 @@ __all__ = ["HIDDEN", "Hidden", "hides", "showing_sensitive", "without_frames"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 HIDDEN: Final = "<hidden>"
-"""What stands in the place of a sensitive value."""
+"""Replaces a sensitive value in output."""
 
 _is_asked: Final = ContextVar("showing_sensitive", default=False)
 
 
 class Hidden:
-    """Stands for a sensitive value in what is shown."""
+    """An object that replaces a sensitive value in output."""
 
     def __repr__(self) -> str:
         return HIDDEN
 
 
 def hides() -> bool:
-    """Whether sensitive values are hidden now."""
+    """Whether sensitive values are currently hidden."""
     return not _is_asked.get()
 
 
 def without_frames(function: F) -> F:
-    """Make errors of a function leave without its traceback: debuggers and reports print the values in its frames."""
+    """Drop the traceback of a function's errors: debuggers and reports print the values in its frames."""
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
@@ -51,7 +51,7 @@ def without_frames(function: F) -> F:
 
 @contextmanager
 def showing_sensitive() -> Generator[None]:
-    """Show sensitive values inside: in `repr`, tables, traces and errors of this thread or task."""
+    """Show sensitive values inside this context: in `repr`, tables, traces and errors of this thread or task."""
     token = _is_asked.set(True)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Values in a few words, for error messages and annotated dumps.
+"""Short forms of values, for error messages and annotated dumps.
 
-Never long, never failing: a message about a bad value must not die of the
-value, and must not copy a megabyte of it.
+They are never long and never raise: reporting a bad value must not fail because of
+the value, and must not copy a megabyte of it.
 """
 
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ _LONGEST = 48
 
 
 def count(number: int, noun: str) -> str:
-    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
+    """Format a number with a noun: `1 spec`, `2 specs`, `2 losses`, `2 batches`."""
     ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number} {noun}{ending}"
 
 
 def a_kind(kind: str) -> str:
-    """What a message of this kind is, in a sentence: `a request`, `data`."""
+    """Return the name of a message kind with its article: `a request`, `data`."""
     return kind if kind in ("data", "metadata") else f"a {kind}"
 
 
 def shown(value: object) -> str:
-    """A value in at most some 60 characters: text quoted, bytes as their length and first bytes."""
+    """Return a value in at most about 60 characters: strings quoted, bytes as their length and first bytes."""
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):
@@ -48,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def got(value: object) -> str:
-    """A value after `expected a string, got`: with its type where `shown` alone does not tell it."""
+    """Describe a value after `expected a string, got`, with its type if `shown` alone does not show it."""
     text = shown(value)
     has_type = isinstance(value, bool) or text.startswith("an ")
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text
@@ -62,15 +62,15 @@ def _shown_bytes(view: memoryview) -> str:
 
 
 def encodable(text: str) -> str:
-    """Text that UTF-8 has: the name of a file may have bytes that are none, and JSON lone surrogates; `?` for these."""
+    """Replace characters that UTF-8 can't encode by `?`: file names and JSON may have lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """The text with an escape of Python's for each character that does not print, but for those to keep.
+    """Return the string with Python escapes for unprintable characters, except those to keep.
 
-    These are controls, among them ESC, DEL and C1; line breaks; marks that turn the direction of
-    text; and the bytes of names that are no UTF-8.
+    These are control characters, among them ESC, DEL and C1; line breaks; marks that change the
+    text direction; and bytes of names that are not UTF-8.
     """
     if text.isprintable():
         return text
@@ -78,7 +78,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def printable_json(text: str) -> str:
-    """A text of JSON with JSON's escapes for what does not print; its value is the same, and line breaks stay."""
+    """Return a JSON string with JSON escapes for unprintable characters; its value and line breaks are unchanged."""
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)
@@ -90,9 +90,9 @@ def _json_escape(character: str) -> str:
 
 
 def suggestion(name: object, names: Iterable[str], otherwise: str | None = None, *, most: int = 1) -> str:
-    """`did you mean 'x'?` with those of `names` that are close to `name`, at most `most` of them; case does not count.
+    """Return `did you mean 'x'?` with at most `most` of the `names` that are close to `name`, ignoring case.
 
-    Where none is close, `otherwise`; without it, all names: `there are x, y`.
+    If no name is close, return `otherwise`, or by default all names: `there are x, y`.
     """
     from difflib import get_close_matches
 
@@ -106,13 +106,13 @@ def suggestion(name: object, names: Iterable[str], otherwise: str | None = None,
 
 
 def near(name: object, names: Iterable[str]) -> str:
-    """`; did you mean 'x'?` where one of `names` is close to `name`, else nothing."""
+    """Return `; did you mean 'x'?` if one of `names` is close to `name`, else ""."""
     text = suggestion(name, names, "")
     return f"; {text}" if text else ""
 
 
 def ranges(numbers: list[int]) -> str:
-    """Ascending numbers, those that follow each other as one range: `[0, 1, 2, 5]` as `0-2, 5`."""
+    """Format ascending numbers with consecutive ones as ranges: `[0, 1, 2, 5]` as `0-2, 5`."""
     texts: list[str] = []
     first = last = None
     for number in [*numbers, None]:

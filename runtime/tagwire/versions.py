@@ -1,8 +1,8 @@
-"""Version ranges: the one value that specs, layouts and generated classes share.
+"""Version ranges, which specs, layouts and generated classes share.
 
-A range is two numbers and nothing else, so that `3` and `3-3` are the same
-value; the empty range is `NONE`. `N+` ends at 32767, the highest version that
-an int16 can name, as in Kafka's spec language.
+A range is just two numbers, so `3` and `3-3` are the same value; the empty
+range is `NONE`. `N+` ends at 32767, the highest version that fits in an int16,
+as in Kafka's spec language.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HIGHEST: Final = 32767
 class Versions:
     """A range of versions, both ends included; immutable and hashable.
 
-    `str()` gives the canonical text (`none`, `N`, `N+`, `N-M`), and
+    `str()` gives the canonical string (`none`, `N`, `N+`, `N-M`), and
     `Versions.parse` reads it back.
     """
 
@@ -36,7 +36,7 @@ class Versions:
     """The highest version; -1 in the empty range."""
 
     def __init__(self, lowest: int, highest: int) -> None:
-        """The range `lowest` to `highest`; empty if `lowest > highest`.
+        """Make the range `lowest` to `highest`; empty if `lowest > highest`.
 
         Raises VersionsError if a bound is outside 0 to 32767.
         """
@@ -49,7 +49,7 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Read `none`, `N`, `N+` or `N-M`, N and M in 0 to 32767; outer blanks are allowed.
+        """Parse `none`, `N`, `N+` or `N-M`, with N and M in 0 to 32767; outer blanks are allowed.
 
         Raises VersionsError for anything else. `3-1` is read as the empty range.
         """
@@ -83,9 +83,9 @@ class Versions:
         return Versions(max(self.lowest, other.lowest), min(self.highest, other.highest))
 
     def __sub__(self, other: Versions) -> Versions:
-        """The versions of this range that `other` lacks.
+        """Return the versions of this range that are not in `other`.
 
-        Raises VersionsError where the result would be two ranges.
+        Raises VersionsError if the result would be two ranges.
         """
         common = self & other
         if not common:

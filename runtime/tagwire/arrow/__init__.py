@@ -1,13 +1,13 @@
 """Messages as Arrow columns: decode and encode whole columns of bytes, without an object for each message.
 
-    schema(C, 8)                          the Arrow type of a message's version, or of several versions
-    decode_column(data, C, 8)             a column of bytes to a column of structs
-    encode_column(structs, C, 8)          and back
+    schema(C, 8)                          the Arrow type of a message in one version or several
+    decode_column(data, C, 8)             convert a column of bytes to a column of structs
+    encode_column(structs, C, 8)          convert a column of structs to a column of bytes
 
 Columns are exchanged with any library that has the Arrow PyCapsule interface (pyarrow, polars, duckdb, nanoarrow); none
 of them is required. A field in a column equals the attribute of a decoded object: same checks, same defaults, same
-errors. The native engine works directly from the plan of a version, without holding the interpreter's lock; without
-that engine, the same columns are made through objects, which needs pyarrow.
+errors. The native engine works directly from the plan of a version and releases the GIL. Without the native engine,
+columns are made from message objects, which needs pyarrow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def schema(
 ) -> ArrowSchema:
     """Return the Arrow type that `decode_column` gives for the same arguments, with `__arrow_c_schema__`.
 
-    Several versions (such as `C.VERSIONS`) give the union of their fields.
+    With several versions (such as `C.VERSIONS`), the type has the fields of any of them.
     Raises UnsupportedVersionError, and SchemaError for unknown fields.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
@@ -63,21 +63,21 @@ def decode_column(
     """Decode a column of encoded messages to a column of structs. Nulls stay null.
 
     `data` is an Arrow array of bytes (binary, large_binary, binary_view, or
-    string), with `__arrow_c_array__` or, in chunks, with `__arrow_c_stream__`;
-    the result has what `data` had. `version` is the version of all rows, or an
-    Arrow array of integers with that of each; then the columns are those of
-    `versions`, or of all versions that the message has.
+    string) with `__arrow_c_array__`, or a chunked one with `__arrow_c_stream__`;
+    the result has the same interface. `version` is the version of all rows, or an
+    Arrow array of integers with the version of each row. With such an array, the
+    columns have the fields of `versions`, or of all the message's versions.
 
     `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
-    others are checked all the same. `unknown_tags=False` drops unknown tagged
-    fields, `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
-    `limits` (for each row) are those of `Message.decode`.
+    other fields are still validated. `unknown_tags=False` drops unknown tagged
+    fields. `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
+    `limits` (for each row) work as in `Message.decode`.
 
-    Where a row can't be decoded, "raise" raises its DecodeError, LimitError or
-    UnsupportedVersionError, which then has its `row`; "null" makes the row
-    null; "column" gives a struct of two columns instead, `value` and `error`,
-    the latter of path, offset and reason. Raises ColumnError for an array of
-    another type, a damaged one, and for columns of more than 2^31 - 1 elements
+    `errors` says what happens if a row can't be decoded. "raise" raises its
+    DecodeError, LimitError or UnsupportedVersionError, with the row number as `row`;
+    "null" makes the row null; "column" returns structs of two columns, `value` and
+    `error`, where `error` has path, offset and reason. Raises ColumnError for an
+    array of another type, for a damaged array, and for more than 2^31 - 1 elements
     or bytes.
     """
     chosen, rows = _version(message, version, versions)
@@ -95,14 +95,14 @@ def encode_column(
 ) -> Any:
     """Encode a column of structs to a column of messages (binary). Nulls stay null.
 
-    `data` is an Arrow array of structs or a stream of them, such as a table;
-    the result is of the same kind. Fields that the structs lack have their defaults.
+    `data` is an Arrow array or stream of structs, such as a table; the result has
+    the same interface. Fields that are not in the structs get their defaults.
     Integers may have any width: each value is checked against the range of its field.
-    Lists may be large or of fixed size, strings and bytes large ones or views, uuids
-    16 bytes of any kind. `version` and `versions` are as in `decode_column`.
+    Lists may be large or of fixed size, strings and bytes may be large or views, and uuids
+    may be any 16-byte type. `version` and `versions` work as in `decode_column`.
 
-    Values that `Message.encode` rejects are rejected here, too: see `decode_column`
-    for `errors`, with EncodeError for DecodeError. Raises ColumnError for unknown
+    Rejects the same values as `Message.encode`. `errors` works as in `decode_column`,
+    with EncodeError instead of DecodeError. Raises ColumnError for unknown
     fields, fields of another type, and more than 2^31 - 1 bytes in an array.
     """
     chosen, rows = _version(message, version, versions)
@@ -110,7 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """The versions that there may be, and the array of them, or None where all rows have one."""
+    """Return the possible versions, and the array of versions, or None if all rows have the same version."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(f"versions go with an array of them, but version is {version}; leave versions out")

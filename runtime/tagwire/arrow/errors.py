@@ -1,4 +1,4 @@
-"""The error of columns, the row of everybody else's, and errors as values of a column."""
+"""Column errors, row numbers for other errors, and errors as column values."""
 
 from typing import Any, TypeVar
 
@@ -8,18 +8,18 @@ E = TypeVar("E", bound=TagwireError)
 
 
 class ColumnError(TagwireError):
-    """An Arrow array that can't be used: of the wrong type, damaged or too long."""
+    """An Arrow array that can't be used: it has the wrong type, is damaged or too long."""
 
 
 def in_row(error: E, row: int) -> E:
-    """The error of a row, which it then names: in its text, and as `row`."""
+    """Return the error with its row number, in the message and as `row`."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """An error as the struct beside its row."""
+    """Return the error as the struct that the `error` column has."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):
@@ -28,6 +28,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """The column to decode has another type."""
+    """Return the error for a column to decode that does not have bytes."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

@@ -1,4 +1,4 @@
-"""What decodes and encodes the columns of a message: made once for the same wishes, by the engine that is in use."""
+"""Make and cache the column decoders and encoders of messages, for the engine in use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _KEPT = 64
-"""Plans that are kept: more than a job has kinds of messages."""
+"""The number of cached decoders and encoders: more than the kinds of messages in one job."""
 _SPARE_BYTES = 1 << 25
-"""Memory that all native plans, and readers of logs, together keep for their next results."""
+"""The spare memory that all native plans and log readers together keep for their next results."""
 _ERRORS = ("raise", "null", "column")
 
 
 class Wanted(NamedTuple):
-    """Which columns somebody wants: the arguments of the calls, hashable."""
+    """The arguments that determine a decoder's or encoder's columns, as a hashable key."""
 
     message: type[Message]
     versions: tuple[int, ...]
@@ -53,17 +53,17 @@ class ArrowSchema:
 
 
 def schema_of(wanted: Wanted) -> ArrowSchema:
-    """The type of what `decoder_of` gives."""
+    """Return the type of the columns that `decoder_of` decodes."""
     return ArrowSchema(_result(_message(wanted), wanted))
 
 
 def decoder_of(wanted: Wanted) -> Any:
-    """The decoder of columns: native, or pure without the native engine or for layouts that it does not support."""
+    """Return the column decoder: pure Python without the native engine or for layouts that it does not support."""
     return _decoder(engine(), wanted)
 
 
 def encoder_of(wanted: Wanted) -> Any:
-    """What encodes columns; see `decoder_of`."""
+    """Return the column encoder; see `decoder_of`."""
     return _encoder(engine(), wanted)
 
 
@@ -106,7 +106,7 @@ def _encoder(engine_name: str, wanted: Wanted) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """The memory of released native columns, shared by everything that makes such columns."""
+    """Return the memory of released native columns, which everything that makes such columns shares."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)
@@ -117,7 +117,7 @@ def _name(wanted: Wanted) -> str:
 
 
 def _result(value: Column, wanted: Wanted) -> Column:
-    """The column of a result: its values, or those and their errors."""
+    """Return the column of a result: the values, or structs of values and errors."""
     if wanted.errors not in _ERRORS:
         raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {wanted.errors!r}")
     return with_error(value) if wanted.errors == "column" else value

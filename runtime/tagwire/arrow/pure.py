@@ -1,7 +1,7 @@
-"""Columns without native code: the same ones, by way of objects. pyarrow makes the arrays.
+"""Arrow columns in pure Python: the same columns, made from message objects. pyarrow builds the arrays.
 
-For installations without the native engine, and for layouts that it leaves to the pure one. Slow: an object for each
-message, and Python values for each of its fields.
+For installations without the native engine, and for layouts that it does not support. Slow: each message is an
+object, and each of its fields a Python value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLAIN = {
     "u": "string",
     "z": "binary",
 }
-"""pyarrow's functions by format."""
+"""pyarrow's type constructors by Arrow format string."""
 _ROW_FAULTS = (DecodeError, EncodeError, UnsupportedVersionError)
 
 
@@ -47,24 +47,24 @@ def _pyarrow() -> Any:
 
 
 def export_schema(column: Column) -> Any:
-    """A column's type as a capsule "arrow_schema"."""
+    """Return the type of a column as an "arrow_schema" capsule."""
     return _type(column).__arrow_c_schema__()
 
 
 def array_of(column: Column, values: list[Any]) -> Any:
-    """Python values as an array of a column's type. Raises ColumnError without pyarrow."""
+    """Build an array of a column's type from Python values. Raises ColumnError without pyarrow."""
     return _pyarrow().array(values, _type(column))
 
 
 def struct_of(column: Column, arrays: list[Any]) -> Any:
-    """Arrays as the fields of one struct array."""
+    """Build a struct array from the arrays of its fields."""
     pa = _pyarrow()
     type = _type(column)
     return pa.StructArray.from_arrays(arrays, fields=[type.field(index) for index in range(type.num_fields)])
 
 
 def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
-    """A capsule "arrow_array_stream" of struct arrays, each made when it is asked for."""
+    """Return an "arrow_array_stream" capsule of struct arrays, each made when it is requested."""
     pa = _pyarrow()
     schema = pa.schema(_type(root))
     batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
@@ -72,7 +72,7 @@ def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
 
 
 class _Pure:
-    """What both directions share."""
+    """The common part of decoding and encoding."""
 
     def __init__(self, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]) -> None:
         self.pa = _pyarrow()
@@ -83,7 +83,7 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """The result for all arrays of `data`: `row` makes a value of one value and its version."""
+        """Convert all arrays of `data`; `row` converts one value, given its version."""
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -139,10 +139,10 @@ class _Pure:
 
 
 class PureDecoder(_Pure):
-    """As `tagwire._columns.Decoder`."""
+    """The pure Python counterpart of `tagwire._columns.Decoder`."""
 
     def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> Any:
-        """The columns of `data`."""
+        """Decode `data` to columns."""
 
         def row(value: bytes, version: int) -> Any:
             message = self.message.decode(value, version, strict=strict, limits=limits)
@@ -158,7 +158,7 @@ class PureDecoder(_Pure):
 
 
 class PureEncoder(_Pure):
-    """As `tagwire._columns.Encoder`."""
+    """The pure Python counterpart of `tagwire._columns.Encoder`."""
 
     def __init__(
         self, everything: Column, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]
@@ -167,7 +167,7 @@ class PureEncoder(_Pure):
         self.everything = everything
 
     def encode(self, data: Any, versions: Any, errors: str) -> Any:
-        """The bytes of `data`."""
+        """Encode `data` to a column of bytes."""
 
         def row(value: Any, version: int) -> bytes:
             place = self.message.NAME, version
@@ -186,7 +186,7 @@ class PureEncoder(_Pure):
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
-    """The type with int64 in the place of timestamps and durations, whose Python values would be other objects."""
+    """Return the type with int64 for timestamps and durations, whose Python values would be datetime objects."""
     if pa.types.is_timestamp(type) or pa.types.is_duration(type):
         return pa.int64()
     if pa.types.is_struct(type):
@@ -198,7 +198,7 @@ def _with_numbers(pa: Any, type: Any) -> Any:
 
 
 def _type(column: Column) -> Any:
-    """A column's type as pyarrow has it."""
+    """Return the pyarrow type of a column."""
     pa = _pyarrow()
     if column.format == "+s":
         return pa.struct([pa.field(each.name, _type(each), each.nullable) for each in column.children])
@@ -222,12 +222,12 @@ def _type(column: Column) -> Any:
 
 
 def _unit(column: Column) -> str:
-    """The unit of timestamps and durations, as pyarrow names it."""
+    """Return the unit of timestamps and durations, as pyarrow names it."""
     return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
 
 
 def _width(column: Column) -> int:
-    """How many bytes each value of a column of bytes has; 0 where that is not fixed."""
+    """Return the number of bytes of each value of a bytes column; 0 if the width is not fixed."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -242,7 +242,7 @@ def _is_text(pa: Any, type: Any) -> bool:
 
 
 def _check(pa: Any, column: Column, type: Any, path: str) -> None:
-    """Refuse a type that a column's values can't have."""
+    """Raise ColumnError for an array type that can't hold the values of a column."""
     types = pa.types
     if types.is_null(type):
         return
@@ -285,7 +285,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """A value of an object as pyarrow takes it."""
+    """Convert an attribute's value to the value that pyarrow takes."""
     if value is None:
         return None
     if column.format == "+s":
@@ -301,7 +301,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """A value of pyarrow as an object has it."""
+    """Convert a pyarrow value to the value that an attribute has."""
     if value is None:
         return None
     if column.format == "+s":
@@ -320,7 +320,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """A value converted. Raises EncodeError where a column, or the field, can't have it."""
+    """Convert a value. Raises EncodeError if the column or the field can't hold it."""
     try:
         return convert(value)
     except Unfit as unfit:

@@ -1,8 +1,8 @@
-"""The shape of columns: which Arrow column each field of a message becomes, for one version or several.
+"""The Arrow column of each message field, for one version or several.
 
-A tree of plain data, made from layouts. Native columns, pure columns and the schema are all made from it, so they
-always agree about types. A field equals the attribute of a decoded object: if a version lacks it, or a tagged field is
-absent, it has its default.
+The columns are a tree of plain data, made from layouts. Native columns, pure columns and the schema are all made from
+this tree, so they always agree about types. A field equals the attribute of a decoded object: if it is not in the
+version, or is an absent tagged field, it has its default.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """The name of an Arrow type that others gave, as far as we know it; else its format in the C data interface."""
+    """Name an Arrow type for people; an unknown type keeps its format string of the C data interface."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
@@ -63,7 +63,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and the value for messages without one."""
+    """A column: its name, its Arrow type, and the value for messages that do not have the field."""
 
     __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable", "wire")
 
@@ -81,31 +81,31 @@ class Column:
     ) -> None:
         self.name = name
         self.format = format
-        """As the Arrow C data interface writes types: `i` int32, `u` text, `+l` list, `+s` struct, `+m` map."""
+        """The Arrow C data interface's format string: `i` int32, `u` string, `+l` list, `+s` struct, `+m` map."""
         self.nullable = nullable
         self.default = default
         self.children = children
         self.cls = cls
-        """The data class of a struct's values."""
+        """The data class of struct values."""
         self.is_words = is_words
-        """For numbers (`i`): whether they are indexes of a few distinct strings."""
+        """For numbers (`i`): whether they are indexes into a dictionary of strings."""
 
         self.wire = wire
-        """The wire type that says how values become Arrow's; None where they are that already."""
+        """The wire type that converts values to Arrow's; None if no conversion is needed."""
 
     def child(self, name: str) -> "Column | None":
-        """The child of a name, or None."""
+        """Return the child with this name, or None."""
         return next((child for child in self.children if child.name == name), None)
 
     def walk(self) -> Iterator["Column"]:
-        """This column and all within it, each before its children."""
+        """Yield this column and all columns in it, each before its children."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     @property
     def type_text(self) -> str:
-        """The Arrow type in words."""
+        """Describe the Arrow type for people."""
         if self.format == "+s":
             return f"struct<{', '.join(map(str, self.children))}>"
         if self.format == "+l":
@@ -128,16 +128,16 @@ ERROR: Final = Column(
     nullable=True,
     children=(Column("path", "u"), Column("offset", "l", nullable=True), Column("reason", "u")),
 )
-"""The error beside a value that could not be read or written."""
+"""The column with the error of a value that could not be read or written."""
 
 
 def with_error(value: Column) -> Column:
-    """A struct of the values and their errors, of which each row has one (or none: a null has neither)."""
+    """Return a struct column of values and errors. Each row has a value or an error; a null row has neither."""
     return Column("", "+s", children=(value, ERROR))
 
 
 class Selection:
-    """Which fields are chosen: all, or those on some dotted paths. Each path must lead somewhere."""
+    """The chosen fields: all, or the fields at some dotted paths. Each path must lead to a field."""
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
         if isinstance(paths, str):
@@ -147,7 +147,7 @@ class Selection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "Selection | None":
-        """What is chosen inside a field; None where nothing is."""
+        """Return the selection inside a field; None if nothing in it is chosen."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]
@@ -159,16 +159,16 @@ class Selection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Reject a path to an unknown field."""
+        """Raise SchemaError for a path to an unknown field."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} here{near(first, names)}")
 
 
 def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:
-    """The column of a message, `structs` being its layouts in the versions that may occur.
+    """Return the column of a message. `structs` are its layouts in the possible versions.
 
-    Raises SchemaError for a selection of what there is not, or a field that is of different types in these versions.
+    Raises SchemaError if the selection has unknown fields, or if a field's type differs between these versions.
     """
     return _struct(name, structs, selection, nullable=True, default=None)
 
@@ -185,7 +185,7 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 
 
 def _names(structs: list[StructLayout]) -> list[str]:
-    """The fields of a struct in any of these versions, in the order of its spec."""
+    """Return the field names of a struct in any of these versions, in the order of its spec."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
     rows = getattr(structs[0].cls, "FIELDS", ())  # a struct of a schema built at run time has no class
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
@@ -231,7 +231,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # a struct or an array where other versions have none
+        format = str(type)  # a struct or an array that other versions do not have
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -1,4 +1,4 @@
-"""What both drivers share: errors, and when a request is sent again."""
+"""The common part of both drivers: errors and retries."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 READ_SIZE: Final = 1 << 18
-"""Bytes that a connection reads at once."""
+"""The maximum number of bytes to read at once."""
 HANDSHAKES: Final = 3
-"""How often a peer is asked for its versions: it may not have the version of the first question."""
+"""How often to ask a peer for its versions: the peer may not have the version of the first request."""
 
 
 class PeerConnectionError(TagwireError):
-    """A peer that can't be reached, doesn't answer in time, or has closed the connection."""
+    """Raised if a peer can't be reached, does not answer in time, or has closed the connection."""
 
 
 class AnswerError(TagwireError):
-    """An answer with error codes. `errors` are these with their paths, and `answer` is the whole response."""
+    """An answer with error codes. `errors` are the codes with their paths, and `answer` is the whole response."""
 
     def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
         more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
@@ -42,13 +42,13 @@ def address_of(address: str | tuple[str, int]) -> Address:
 
 
 def unreachable(host: str, port: int, error: OSError) -> PeerConnectionError:
-    """Return the error of a connection that could not be made."""
+    """Return the error for a connection that could not be made."""
     reason = error.strerror or str(error) or "it did not answer in time"
     return PeerConnectionError(f"{Address(host, port)} can't be reached: {reason}")
 
 
 def check_handshake(connection: Connection, answer: Answer, tries: int) -> None:
-    """Raise AnswerError if a peer has not announced its versions and won't."""
+    """Raise AnswerError if a peer has not announced its versions and further requests won't help."""
     if connection.has_versions:
         return
     errors = connection.registry.errors(answer.message)
@@ -60,7 +60,7 @@ def check_handshake(connection: Connection, answer: Answer, tries: int) -> None:
 def is_tried_again(connection: Connection, answer: Any, pause: float, *, check: bool) -> bool:
     """Whether to send a request again after the pause: its answer has errors, and all of them are retriable.
 
-    With `check`, raises AnswerError for errors that stay.
+    With `check`, raises AnswerError for errors that are not retried.
     """
     errors = connection.registry.errors(answer) if answer is not None and (check or pause) else ()
     if errors and pause and all(each.is_retriable for each in errors):

@@ -42,7 +42,7 @@ async def connect_async(
     connecting = asyncio.get_running_loop().create_connection(lambda: peer, host, port, ssl=ssl)
     try:
         await asyncio.wait_for(connecting, timeout)
-    except OSError as error:  # TimeoutError is one
+    except OSError as error:  # includes TimeoutError
         raise unreachable(host, port, error) from None
     try:
         await peer.learn_versions()
@@ -52,7 +52,7 @@ async def connect_async(
 
 
 class AsyncPeer(asyncio.BufferedProtocol):
-    """A connection to a peer. Tasks may use it at the same time: their requests are sent as they come."""
+    """A connection to a peer. Tasks may use it concurrently: requests are sent in the order of the calls."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
@@ -60,14 +60,14 @@ class AsyncPeer(asyncio.BufferedProtocol):
         self._transport = asyncio.Transport()
         self._buffer = memoryview(bytearray(READ_SIZE))
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
-        """By the `id` of the request, which its connection keeps until the answer comes."""
+        """By the `id` of the request, which the connection keeps alive until the answer arrives."""
         self._failure: TagwireError | None = None
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._is_lost = asyncio.Event()
 
     async def learn_versions(self) -> None:
-        """Ask for the peer's versions, if the protocol can and they are unknown. `connect_async` has done it."""
+        """Ask for the peer's versions, unless they are known. `connect_async` has already done this."""
         tries = 0
         while (data := self.connection.handshake()) is not None:
             tries += 1
@@ -76,7 +76,7 @@ class AsyncPeer(asyncio.BufferedProtocol):
     async def ask(
         self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0
     ) -> Any:
-        """Send a request and return the response; see `Peer.ask`. If the task is cancelled, its answer is dropped."""
+        """Send a request and return the response; see `Peer.ask`. If the task is cancelled, the answer is dropped."""
         answer = None
         for pause in pauses(retry):
             answer = await self._ask(request, version)
@@ -90,7 +90,7 @@ class AsyncPeer(asyncio.BufferedProtocol):
         return [*await asyncio.gather(*(self._ask(each, version) for each in requests))]
 
     async def close(self) -> None:
-        """Send what was written, and close the connection. Requests that still wait raise PeerConnectionError."""
+        """Flush the output, and close the connection. Requests that still wait raise PeerConnectionError."""
         self._fail("the connection is closed")
         self._transport.close()
         with suppress(TimeoutError):
@@ -128,20 +128,20 @@ class AsyncPeer(asyncio.BufferedProtocol):
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self._failure)
-                future.exception()  # nobody may await it
+                future.exception()  # avoids a warning if nobody awaits the future
 
     # ------------------------------------------------------------ what asyncio calls
 
     def connection_made(self, transport: Any) -> None:
-        """Keep the transport."""
+        """Store the transport."""
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where to read into."""
+        """Return the buffer to read into."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Give answers to the tasks that wait for them; no bytes are the end of the stream."""
+        """Pass answers to the tasks that wait for them; zero bytes mean the end of the stream."""
         try:
             for answer in self.connection.receive(self._buffer[:nbytes]):
                 future = self._waiting.get(id(answer.request))
@@ -158,15 +158,15 @@ class AsyncPeer(asyncio.BufferedProtocol):
         self._fail("the peer closed the connection")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note why, unless it is known."""
+        """Store the reason, unless one is known."""
         reason = exc.strerror if isinstance(exc, OSError) else None
         self._fail(f"the connection was lost: {reason or exc or 'it was closed'}")
         self._is_lost.set()
 
     def pause_writing(self) -> None:
-        """Let tasks wait until the peer has read more."""
+        """Make tasks wait until the peer has read more."""
         self._has_room.clear()
 
     def resume_writing(self) -> None:
-        """Let tasks continue."""
+        """Let waiting tasks continue."""
         self._has_room.set()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _MOST_WAITING: Final = 64
-"""Requests that are sent before their answers are read."""
+"""The number of requests that are sent before answers are read."""
 
 
 def connect(
@@ -41,7 +41,7 @@ def connect(
 ) -> Peer:
     """Connect to a peer, and learn its versions if the protocol can ask for them.
 
-    `timeout` is how many seconds to wait for the connection and for each answer; the other options are those of
+    `timeout` is the number of seconds to wait for the connection and for each answer; `options` are passed to
     `Connection`. Raises PeerConnectionError, AddressError.
     """
     host, port = address_of(address)
@@ -61,7 +61,7 @@ def connect(
 
 
 class Peer:
-    """A connection to a peer. For one thread at a time."""
+    """A connection to a peer. Not thread-safe."""
 
     def __init__(self, sock: socket.socket, connection: Connection) -> None:
         self.connection = connection
@@ -70,7 +70,7 @@ class Peer:
         self._buffer = memoryview(bytearray(READ_SIZE))
 
     def learn_versions(self) -> None:
-        """Ask for the peer's versions, if the protocol can and they are unknown. `connect` has done it."""
+        """Ask for the peer's versions, unless they are known. `connect` has already done this."""
         tries = 0
         while (data := self.connection.handshake()) is not None:
             tries += 1
@@ -78,10 +78,10 @@ class Peer:
             check_handshake(self.connection, self._answer(), tries)
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
-        """Send a request and return the response; None for a request that gets none.
+        """Send a request and return the response; None for a request that gets no response.
 
-        Without `version`, it is the highest one that loses nothing. With `retry`, a request whose errors are all
-        retriable is sent again for up to so many seconds; with `check`, an answer with errors raises AnswerError.
+        The default version is the highest that loses nothing. With `retry`, a request whose errors are all
+        retriable is sent again for up to that many seconds; with `check`, an answer with errors raises AnswerError.
         """
         answer = None
         for pause in pauses(retry):
@@ -94,11 +94,11 @@ class Peer:
     def ask_all(self, requests: Iterable[Message], version: int | None = None) -> list[Any]:
         """Send requests without waiting for each answer, and return the responses in the same order."""
         sent: list[Asked | None] = []
-        answers: list[Answer] = []  # with late ones, to requests whose `ask` was interrupted
+        answers: list[Answer] = []  # includes late answers to requests whose `ask` was interrupted
         for request in requests:
             self._send(self.connection.send(request, version))
             sent.append(self.connection.sent if self.connection.waits else None)
-            if self.connection.waiting > _MOST_WAITING:  # a peer whose answers nobody reads reads no more requests
+            if self.connection.waiting > _MOST_WAITING:  # a peer stops reading requests if nobody reads its answers
                 answers.append(self._answer())
         while self._answers or self.connection.waiting:
             answers.append(self._answer())
@@ -138,6 +138,6 @@ class Peer:
         return self._answers.popleft()
 
     def _fail(self, reason: str) -> NoReturn:
-        """Close the connection: the answers that are missing can't be told from later ones."""
+        """Close the connection, because missing answers can't be distinguished from later ones."""
         self.close()
         raise PeerConnectionError(f"{reason}; connect again")

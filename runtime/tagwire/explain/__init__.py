@@ -1,1 +1,1 @@
-"""Every byte with the field that it belongs to, as a tree, as text and HTML; and such text, edited, as bytes again."""
+"""Show every byte with its field, as a tree, text or HTML, and turn edited text back into bytes."""

@@ -1,17 +1,17 @@
-"""What specs say about the fields of a message, by path: for pages that show it beside the bytes."""
+"""Field documentation from specs, by path, for pages that show it next to the bytes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """The texts of a generated class and of those inside it, by path without indices; empty for other layouts.
+    """Return the documentation of a generated class and its fields, by path without indices; empty for other layouts.
 
-    That of a message itself has the empty path.
+    The message's own documentation has the empty path.
     """
     if struct is None:
         return {}
-    from tagwire.message.field_docs import class_about, class_deprecation  # pages alone need them
+    from tagwire.message.field_docs import class_about, class_deprecation  # only pages need it
 
     return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}
 

@@ -5,14 +5,14 @@ be changed, removed, moved, doubled or added without touching the others, to mak
 no serializer would write. `parse_annotated` is the strict variant for golden files, in which
 offsets must agree.
 
-A line is, from its left end:
+A line has, from the left:
 
-    an offset       digits left of the column `bytes`; may be wrong, may be missing
-    bytes           00 0c, 000c, "text" in UTF-8, each with *N for N times; blanks between them are single
+    an offset       digits left of the column `bytes`; may be wrong or missing
+    bytes           00 0c, 000c, or "text" in UTF-8, each with *N for N times, separated by single blanks
     anything        after two blanks: path, type and value
 
-Empty lines, comments (#), faults (!), unpacked bytes (+) and the line of titles are ignored;
-the titles tell the column of the bytes.
+Empty lines, comments (#), errors (!), decompressed bytes (+) and the title line are ignored,
+except that the title line gives the column of the bytes.
 """
 
 import json
@@ -23,26 +23,26 @@ from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import TITLES, AnnotationError
 
 _BYTES_AT: Final = 8
-"""Where bytes begin in a text without a line of titles."""
+"""The column of the bytes if there is no title line."""
 _NO_PATH: Final = 1 << 30
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
-"""Bytes that a text may make; a repetition is easily mistyped."""
+"""The maximum number of bytes; a repetition is easily mistyped."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
     r"(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|"
     r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
     re.DOTALL,
 )
-"""The groups of hex digits up to the first that is repeated are one token: a line may have a million of them."""
+"""The hex groups before the first repeated one are one token, because a line may have a million of them."""
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Where a header ends and a body begins; paths repeat there."""
+"""Separates header and body, in which paths may repeat."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The bytes of a line and of the lines that continue it, path and type."""
+"""The bytes of a line and its continuation lines, the path and the type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 
@@ -56,10 +56,10 @@ class AssembleError(AnnotationError):
 
 
 def assemble(text: str, *, fix: bool = False) -> list[bytes]:
-    """Return the bytes of each message in the text. A line of titles starts a message.
+    """Return the bytes of each message in the text. A title line starts a message.
 
-    Bytes before the first such line are a message of their own. With `fix`,
-    lengths, counts and checksums are made to fit: see `tagwire.explain.fix_lengths`.
+    Bytes before the first title line are a separate message. With `fix`,
+    lengths, counts and checksums are corrected: see `tagwire.explain.fix_lengths`.
     Raises AssembleError, with line and column.
     """
     messages: list[list[list[_Gathered]]] = []
@@ -87,7 +87,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
-    """Add a line; one with bytes alone continues the line above it."""
+    """Add a line. A line of bytes alone continues the line before it."""
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
         lines.append(([data], path, type))
@@ -96,7 +96,7 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    """The bytes of a line and the text after them; no bytes if the first text is below `path` or further right."""
+    """Return the bytes of a line and the text after them; no bytes if its text begins below `path` or further right."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:
@@ -131,7 +131,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """The column at which the bytes of a line begin: after its offset, if there is one left of their column."""
+    """Return the column where the bytes of a line begin: after the offset, if there is one left of the bytes column."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent
@@ -147,7 +147,7 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes behind the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # `00 01 02` at the margin: these are bytes; an offset has two blanks behind it
+        # `00 01 02` at the margin is bytes; an offset is followed by two blanks
         return indent
     return len(line) - len(behind.lstrip())
 

@@ -1,11 +1,10 @@
-"""Lengths, counts and checksums made to fit bytes that were edited.
+"""Correct lengths, counts and checksums in edited bytes.
 
-Who changes a name in annotated bytes means another name, and seldom a length
-that is a lie. The types of the lines say which bytes state something about
-others, and their paths which ones: a string's length about what follows it in
-its line, an array's count about the elements below it, a batch's length and
-checksum about all that follows in the batch. They are worked out from the
-last line to the first, so that what is inside is right before what is outside.
+Somebody who edits a name in annotated bytes rarely wants a wrong length. The types
+of the lines say which bytes describe other bytes, and the paths say which ones: a
+string's length describes the rest of its line, an array's count the elements below
+it, a batch's length and checksum the rest of the batch. They are computed from the
+last line to the first, so that inner values are correct before outer ones.
 """
 
 import re
@@ -19,13 +18,13 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
-"""Types with a length before their bytes, each with the type that the length has where lines do not name it."""
+"""Types with a length before their bytes, and the type of that length if the lines do not name it."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 
 
 class Line:
-    """A line of annotated bytes, with the lines of bytes alone below it."""
+    """A line of annotated bytes, with its continuation lines."""
 
     __slots__ = ("data", "path", "type")
 
@@ -34,17 +33,17 @@ class Line:
         self.path = "" if path == "." else path
         kind, packed, _ = type.partition(" in ")
         self.type = "" if packed and "[]" in kind else kind
-        """As layouts print it; "" for packed elements, which nothing here can count."""
+        """The type as layouts print it; "" for compressed elements, which can't be counted here."""
 
 
 def fix_lengths(lines: Sequence[Line]) -> None:
-    """Put into the lines of one header or body what fits. Lines that say nothing about others stay as they are.
+    """Correct the lines of one header or body in place. Lines that describe no other bytes stay unchanged.
 
-    So do optional fields of the draft dialect, which have no sections to count.
+    Optional fields of the draft dialect also stay unchanged, because they have no sections to count.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    behind: deque[Line] = deque()  # a slice for each line would take quadratic time
+    behind: deque[Line] = deque()  # slicing for each line would take quadratic time
     for line in reversed(lines):
         words = line.type.split()
         if words and line.data:
@@ -76,7 +75,7 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """A length before content: what follows in its line, and `opened` bytes below; null stays null without any."""
+    """Correct a length: the rest of its line plus `opened` bytes below; null stays null if there are no bytes."""
     width = _width(code, line.data)
     content = line.data[width:]
     size = len(content) + opened
@@ -85,7 +84,7 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """What a length is about: the field that it is named after, as in `headers_length`, else the rest of the struct."""
+    """Yield the lines that a length covers: the field in its name (`headers_length`), or the rest of the struct."""
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
         return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
@@ -93,7 +92,7 @@ def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]
 
 
 def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
-    """The lines of the batches in a field of records, where it was opened."""
+    """Yield the lines of the opened batches of a records field."""
     for each in behind:
         if not each.path.startswith(f"{line.path}["):
             return
@@ -105,7 +104,7 @@ def _size(lines: Iterable[Line]) -> int:
 
 
 def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """The lines that follow in a struct, up to the next one of the same name if it was doubled."""
+    """Yield the following lines of a struct, up to the next line with the same name if the struct was doubled."""
     for each in behind:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return
@@ -113,7 +112,7 @@ def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line
 
 
 def _tags(section: Line, behind: Sequence[Line]) -> int:
-    """How many tagged fields follow in a section."""
+    """Return the number of tagged fields that follow in a section."""
     count = 0
     path = None
     for each in behind:
@@ -136,7 +135,7 @@ def _is_own_tag(path: str, struct: str) -> bool:
 
 
 def _elements(behind: Sequence[Line], prefix: str) -> int | None:
-    """The elements of the array that follows a count; None where they are packed."""
+    """Return the number of elements of the array after a count; None if they are compressed."""
     if not behind:
         return 0
     path = behind[0].path
@@ -145,7 +144,7 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """The elements of an array. One begins with another number, or where the first line of one comes again."""
+    """Count an array's elements. A new index starts an element, and so does a repeat of an element's first line."""
     count = 0
     number, first = "", ("", "")
     for each in behind:
@@ -159,7 +158,7 @@ def _count(behind: Sequence[Line], array: str) -> int:
     return count
 
 
-# ---------------------------------------------------------------- numbers as they stand on the wire
+# ---------------------------------------------------------------- numbers in their wire encoding
 
 
 def _fixed(width: int) -> Callable[[int], bytes]:
@@ -175,14 +174,14 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 
 
 def _width(code: str, data: bytes) -> int:
-    """How many bytes the length at the front takes."""
+    """Return the width of the length at the front, in bytes."""
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))
 
 
 def _is_null(code: str, data: bytes) -> bool:
-    """Whether a length says null: -1, or 0 where it is one more than the length."""
+    """Whether a length means null: -1, or 0 if lengths are stored plus one."""
     if code == "varint":
         return data == b"\1"
     return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

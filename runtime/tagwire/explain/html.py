@@ -1,4 +1,4 @@
-"""Traces as tables of HTML, which is how notebooks show them: the lines of `annotate`, long ones cut."""
+"""Traces as HTML tables for notebooks: the lines of `annotate`, with long ones cut."""
 
 from html import escape
 from itertools import islice
@@ -9,13 +9,13 @@ from tagwire.explain.trace import Trace
 from tagwire.message.html import CELL
 
 _ROWS: Final = 500
-"""Lines of a trace that are shown."""
+"""The number of lines shown."""
 _BYTES: Final = 16
-"""Bytes of a line that are shown."""
+"""The number of bytes shown in a line."""
 
 
 def trace_table(trace: Trace) -> str:
-    """The lines of `annotate` as a table; long runs of bytes and long traces are cut."""
+    """Return the lines of `annotate` as a table; long runs of bytes and long traces are cut."""
     rows = rows_of(trace)
     lines = [_line(row) for row in islice(rows, _ROWS)]
     left = sum(1 for _ in rows)

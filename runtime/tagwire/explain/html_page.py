@@ -1,8 +1,8 @@
-"""What was explained, as one page that needs nothing else: the bytes on one side, the tree of fields on the other.
+"""A self-contained HTML page with the bytes on one side and the tree of fields on the other.
 
 The page holds the rows of the tree as JSON and the script that shows them
-(`tree.js`). Without scripts a browser shows the text of `annotate`. The page runs
-no script and applies no style but its own, whose digests it names, and loads
+(`tree.js`). Without scripts, a browser shows the text of `annotate`. The page runs
+only its own script and style sheet, which its policy names by digest, and loads
 nothing.
 """
 
@@ -20,7 +20,7 @@ from tagwire.explain.text import annotated_lines
 from tagwire.text_format import printable
 
 _LINES: Final = 2_000
-"""Lines of text for browsers without scripts."""
+"""The number of text lines for browsers without scripts."""
 _OWN_STYLE: Final = """
 html, body { height: 100%; margin: 0; background: #fff; }
 @media (prefers-color-scheme: dark) { html, body { background: #15191d; color: #e4e8ec; } }
@@ -30,13 +30,13 @@ noscript pre { padding: 1rem; overflow-x: auto; }
 
 
 def component() -> tuple[str, str]:
-    """The style sheet and the script of the tree; the script says how it is called."""
+    """Return the style sheet and the script of the tree; the script describes how to call it."""
     here = files("tagwire.explain")
     return here.joinpath("tree.css").read_text(encoding="utf-8"), here.joinpath("tree.js").read_text(encoding="utf-8")
 
 
 def page(units: Sequence[Unit], note: Callable[[Node], str] | None = None) -> str:
-    """The page as HTML; `note` is as in `annotate`."""
+    """Return the HTML page; `note` works as in `annotate`."""
     style, script = component()
     style += _OWN_STYLE
     tree = tree_of(units, note)

@@ -1,9 +1,9 @@
-"""Traces as the rows that a browser's tree of fields is made of (`tree.js`): plain values, in columns.
+"""Traces as the rows of a browser's field tree (`tree.js`): plain values, in columns.
 
-A row is a node, or what stands between nodes: the title of a unit, a fault,
-bytes that nobody read. Rows nest by depth and have names instead of paths; the
-script puts names together to paths, and the bytes of rows to a dump. So each
-byte is in exactly one row, as in the text of `annotate`.
+A row is a node, or something between nodes: the title of a unit, an error, or
+unread bytes. Rows nest by depth and have names instead of paths; the script
+joins names to paths, and the rows' bytes to a dump. So each byte is in exactly
+one row, as in the text of `annotate`.
 """
 
 import json
@@ -18,9 +18,9 @@ from tagwire.explain.trace import Trace
 from tagwire.text_format import count, printable
 
 FIELDS: Final = 50_000
-"""Rows of a tree; a note says how many are left out."""
+"""The maximum number of rows in a tree; a note says how many are left out."""
 RUN: Final = 256
-"""Bytes of a field that are shown; of a longer one, those at its two ends."""
+"""The number of bytes shown for a field; of a longer field, its first and last bytes."""
 _ENDS: Final = (192, 32)
 _INDEX: Final = re.compile(r"\[\d+\]")
 _KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "fault", "rest", "note")
@@ -29,10 +29,10 @@ Note = Callable[[Node], str]
 
 
 class Unit(NamedTuple):
-    """What is explained as one: a message, a frame, the batches of an input."""
+    """One explained item: a message, a frame, or the batches of an input."""
 
     facts: Sequence[str]
-    """Lines about it; the first names it where it is one of many."""
+    """Lines about the unit; the first line is its title if there are several units."""
     traces: Sequence[Trace]
 
 
@@ -45,22 +45,22 @@ class _Row(NamedTuple):
     offset: int = -1
     data: bytes = b""
     length: int = 0
-    """Bytes of the whole node, with those of the nodes inside."""
+    """The bytes of the whole node, including its child nodes."""
     space: int = 0
-    """0 for the bytes of the trace; another number for each run of bytes that something unpacked to."""
+    """0 for the bytes of the trace; another number for each run of decompressed bytes."""
     is_hidden: bool = False
     path: str | None = None
-    """The path, where it is not the path around with the name behind it."""
+    """The path, if it is not the parent's path plus the name."""
     about: str = ""
-    """What the field is for, as its spec says."""
+    """The field's documentation, from its spec."""
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """The tree of fields as JSON-able values: `title`, `facts`, and `rows` with a list for each column.
+    """Return the field tree as JSON-able values: `title`, `facts`, and `rows` with a list for each column.
 
-    A row's bytes are hex, `[first, last]` of more than `RUN` bytes, or null where
-    they are hidden. `about` has what specs say about fields, by the number of the
-    row. No text has a character that does not print.
+    A row's bytes are hex, `[first, last]` if there are more than `RUN` bytes, or null if
+    they are hidden. `about` has field documentation, by row number. Unprintable
+    characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -149,7 +149,7 @@ def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
 
 
 class _Walk:
-    """The nodes of a trace, in the order of their bytes."""
+    """Walks the nodes of a trace in byte order."""
 
     def __init__(self, note: Note) -> None:
         self.note = note
@@ -157,13 +157,13 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """The rows of a node and of all that is in it; `around` is the path of what it is in, None for a message."""
+        """Yield the rows of a node and its descendants; `around` is the parent's path, None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # it was begun, and the fault is its first byte
+            return  # the node has started, and its first byte is invalid
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        is_section = node.path == around  # of tagged or optional fields; it has the path of what it is in
+        is_section = node.path == around  # a section of tagged or optional fields has its parent's path
         about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space
@@ -179,11 +179,11 @@ class _Walk:
 
 
 def _node_row(node: Node, around: str | None, value: str) -> _Row:
-    """A node's row, without its place in the tree and its bytes."""
+    """Return the row of a node, without its position in the tree and its bytes."""
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a tag section, the optional fields of a draft
+    if node.path == around:  # a tag section, or the optional fields of a draft
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:
@@ -192,6 +192,6 @@ def _node_row(node: Node, around: str | None, value: str) -> _Row:
 
 
 def tree_json(tree: dict[str, Any]) -> str:
-    """The tree as JSON that can stand in a script element."""
+    """Return the tree as JSON that is safe inside a script element."""
     text = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

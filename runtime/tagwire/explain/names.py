@@ -1,7 +1,7 @@
-"""Names of numbers that stay numbers: what the registers of a package say of the fields that they list.
+"""Names for numeric values, from a package's registers.
 
-The fields of an enum have members as their values. Kafka's own fields do not: they are what they always were, and their
-names are shown beside them, where people look.
+The fields of an enum have enum members as values. Kafka's own fields keep plain numbers, and their names are shown next
+to them in output for people.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ __all__ = ["name_note"]
 
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
-    """What a register of the package calls the number of a node; "" for all other nodes. A `note` for `annotate`."""
+    """Return a `note` for `annotate`: it gives the register's name for a node's number, or "" for other nodes."""
     keys = header_keys()
     by_path: dict[str, type[Register]] = dict.fromkeys(HEADER_KEYS, keys) if keys else {}
     for name in registry.registers:
@@ -41,7 +41,7 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Give a path of a register the name that its layout has: `RecordBatchV2.magic` is `v2.magic` there."""
+    """Convert a register's path to the layout's path: `RecordBatchV2.magic` is `v2.magic` in layouts."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

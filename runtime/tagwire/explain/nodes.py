@@ -1,10 +1,10 @@
-"""The nodes of a trace: a tree over its spans, made as far as somebody looks.
+"""Trace nodes: a tree over the spans, built lazily.
 
 Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
-before its first child (a count, a null marker, a tag and its size) and those
-after its last (the byte that ends an optional buffer), so each byte of the
-input belongs to exactly one node. Where bytes are packed, their node owns them
-all, and the offsets of its children count in what they unpack to
+before its first child (a count, a null marker, a tag and its size) and the bytes
+after its last child (the byte that ends an optional buffer), so each byte of the
+input belongs to exactly one node. A node of compressed bytes owns all of them,
+and the offsets of its children refer to the decompressed bytes
 (`Node.unpacked`).
 """
 
@@ -49,7 +49,7 @@ class Node:
         self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
         self.complete = number.after != OPEN
-        """False where the fault was inside; then `length` ends at the fault."""
+        """False if decoding failed inside the node; then `length` ends at the error."""
         self._stop = len(spans) if number.after == OPEN else number.after
 
     def _place(
@@ -70,7 +70,7 @@ class Node:
     def value(self) -> Any:
         """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
 
-        Of records that were opened, the number of batches.
+        For opened records, the number of batches.
         """
         if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number
@@ -90,13 +90,13 @@ class Node:
 
     @property
     def children(self) -> "list[Node]":
-        """The nodes in it, in the order of the bytes; they are made on access."""
+        """The child nodes in byte order, made on access."""
         if self._children is None:
             self._children = list(self.parts())
         return self._children
 
     def parts(self) -> Iterator["Node"]:
-        """As `children`, each made when it is come to, and not kept."""
+        """Yield the children as in `children`, but without keeping them."""
         if self._row in self._spans.opened:
             yield from self._spans.opened[self._row].nodes
             return
@@ -109,7 +109,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether these are elements of a fixed width, which have no rows."""
+        """Whether the children are fixed-width elements, which have no rows."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
@@ -125,60 +125,60 @@ class Node:
 
     @property
     def unpacked(self) -> bytes | None:
-        """What the bytes of this node unpack to, where they are packed; its children are places in that."""
+        """The decompressed bytes, if this node is compressed; the offsets of its children refer to them."""
         return self._spans.unpacked.get(self._row)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """The messages that its trace holds: one, or the header and the body of a frame."""
+        """The messages in the trace: one message, or the header and the body of a frame."""
         return tuple(self._spans.messages)
 
     @property
     def member(self) -> str:
-        """What the register calls the value, where its field has one; "" elsewhere."""
+        """The register's name for the value, if its field has a register; else ""."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
     @property
     def layout_type(self) -> "Type | None":
-        """The type as the layout has it; None for messages, tag sections and bytes that nobody reads."""
+        """The type in the layout; None for messages, tag sections and unread bytes."""
         return self._kind.type
 
     @property
     def bits(self) -> "tuple[Bits, ...]":
-        """The named bits of the value, where it has some."""
+        """The named bits of the value; empty if it has none."""
         return self._spans.bits.get(self._row, ())
 
     @property
     def meaning(self) -> str:
-        """What the value means, for a type with a semantic; "" for most."""
+        """A description of the value, for a type with a semantic; "" for most types."""
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
+        """Replace the bytes of this node with nodes of other traces, such as the `count` batches of a records field."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """The root of a trace of its own, as a part of another whose bytes begin at `begin`, with its path there."""
+        """Return the root of a separate trace as part of a larger one, at offset `begin` and with this path."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 
     @property
     def end(self) -> int:
-        """The offset after its last byte."""
+        """The offset after the last byte."""
         return self.offset + self.length
 
     @property
     def header_length(self) -> int:
-        """The bytes before the first child; all bytes if there is none."""
+        """The number of bytes before the first child; all bytes if there is none."""
         first = next(self.parts(), None)
         return self.length if first is None or self.unpacked is not None else first.offset - self.offset
 
     @property
     def trailer_length(self) -> int:
-        """The bytes after the last child."""
+        """The number of bytes after the last child."""
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return self.end - nodes[-1].end if nodes else 0
@@ -189,14 +189,14 @@ class Node:
         return 0 if last is None else end - self._spans.end(last)
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all in it, in the order of their bytes."""
+        """Yield this node and its descendants, in byte order."""
         yield self
         for child in self.parts():
             yield from child.walk()
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its bytes and its value are hidden, because they are sensitive and were not asked for."""
+        """Whether the bytes and the value are hidden, because they are sensitive and were not requested."""
         if not self._spans.secrets or not hides():
             return False
         steps = [step.partition("[")[0] for step in self.path.split(".")]
@@ -204,15 +204,15 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether sensitive fields may be in what was not read: a message that was begun has some."""
+        """Whether unread bytes may have sensitive fields, because a started message has some."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
-        """Path, type, offset, length, value, named bits and children as JSON-able values."""
+        """Return path, type, offset, length, value, named bits and children as JSON-able values."""
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:
-        """What `to_json` has but for the children."""
+        """Return what `to_json` returns, except the children."""
         from tagwire.message.json import json_value
 
         member = {"member": self.member} if self.member else {}
@@ -231,7 +231,7 @@ class Node:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same place of the same trace."""
+        """Whether both nodes are at the same position of the same trace."""
         if not isinstance(other, Node):
             return NotImplemented
         return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
@@ -244,5 +244,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Unread bytes as a trace of their own; `what` is shown as their type."""
+    """Return unread bytes as a separate trace; `what` is shown as the type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

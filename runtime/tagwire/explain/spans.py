@@ -1,10 +1,10 @@
 """The data of a trace: a row of 32 bytes for each span that was read, and the kinds that rows share.
 
-A row has the place and kind of a span, and the number of rows inside it; rows are in the order
+A row has the position and kind of a span, and the number of rows inside it; rows are in the order
 of their first bytes. Paths, types and values are computed when a node is accessed
 (`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native
-engine writes the same rows (`_native/engine/spans.h`); it leaves out the elements of arrays of a
-fixed width, which follow from the row of the array.
+engine writes the same rows (`_native/engine/spans.h`), except those of elements of fixed-width
+arrays, which can be computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -35,29 +35,29 @@ _ROW: Final = Struct("=qqiiii")
 _PLACE: Final = Struct("=qq")
 _AFTER: Final = Struct("=28xi")
 NULL: Final = -1
-"""The value of `SpanRow.value` that means none."""
+"""The `SpanRow.value` of null."""
 OPEN: Final = -1
-"""What `SpanRow.after` says where a fault is inside."""
+"""The `SpanRow.after` of a span with an error inside."""
 _LEAVES: Final = (Fixed, NullableFixed, Varint, Sized, Extent, Count, Checksum)
 _INT32: Final = range(-(1 << 31), 1 << 31)
 
 
 class SpanRow(NamedTuple):
-    """A span, as `tw_span` in spans.h has it."""
+    """A span, laid out as `tw_span` in spans.h."""
 
     offset: int
     length: int
     kind: int
     step: int
-    """An element's index, or a tag."""
+    """An element index, or a tag."""
     value: int
-    """A count, a size, 1 for a struct that is there; -1 for null."""
+    """A count, a size, 1 for a struct that is present; -1 for null."""
     after: int
-    """The row after all those inside this one."""
+    """The first row after all rows inside this one."""
 
 
 class SpanKind:
-    """What spans have in common that are read by the same part of a layout."""
+    """The common part of all spans that the same part of a layout reads."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -66,32 +66,32 @@ class SpanKind:
     ) -> None:
         self.type = None if isinstance(what, str) else what
         self.text = str(what)
-        """The type as layouts print it; of the entry of a tagged field, its tag goes there."""
+        """The type as layouts print it. For a tagged field's entry, the tag is appended."""
         self.name = name
-        """What its path has more than that of the span around it; "" for nothing, or an index alone."""
+        """The name that the path has in addition to the parent's path; "" if it adds nothing, or only an index."""
         self.is_indexed = is_indexed
         self.is_tag = is_tag
         self.is_struct = is_struct or isinstance(what, Nested)
         self.is_leaf = isinstance(what, _LEAVES) or what == "raw bytes"
-        """Whether its value is read from its bytes, when somebody asks."""
+        """Whether the value is decoded from the bytes on access."""
         self.width = what.element.wire.width if isinstance(what, Array) and isinstance(what.element, Fixed) else 0
-        """Of arrays of a fixed width: the bytes of an element."""
+        """The bytes of an element, for fixed-width arrays."""
         wire = what.wire if isinstance(what, Fixed) else None
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """The path of a span of this kind."""
+        """Return the path of a span of this kind."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
     @property
     def steps(self) -> int:
-        """How many steps the path is longer than that of the span around it."""
+        """Return the number of path steps that this kind adds to the parent's path."""
         return (self.name != "") + self.is_indexed
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """The kinds of spans by the numbers that the native engine gives them: see spans.h."""
+    """Return the span kinds by the numbers that the native engine uses: see spans.h."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -107,14 +107,14 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """What was put below a node: the batches of a field of records."""
+    """What was inserted below a node: the batches of a records field."""
 
     number: int
     nodes: tuple[Any, ...]
 
 
 class Spans:
-    """The rows of a trace, and how to read them."""
+    """The rows of a trace, with methods to read them."""
 
     __slots__ = (
         "_elements",
@@ -134,21 +134,21 @@ class Spans:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.messages: list[str] = []
-        """The names of what was read into it."""
+        """The names of the messages that were read."""
         self.secrets: list[StructLayout] = []
-        """The messages that were read and have sensitive fields."""
+        """The layouts of the messages read that have sensitive fields."""
         self.begin = 0
-        """Where `data` begins in what it is a part of."""
+        """Where `data` begins in the larger input that contains it."""
         self.rows = bytearray()
         self.kinds: list[SpanKind] = []
         self.odd: dict[int, Any] = {}
-        """By row: what no number says."""
+        """By row: values that are not integers."""
         self.unpacked: dict[int, bytes] = {}
-        """By row: what its bytes unpack to; the spans in it are places in that."""
+        """By row: the decompressed bytes; offsets of inner spans refer to them."""
         self.bits: dict[int, tuple[Bits, ...]] = {}
-        """By row: what the bits of its value are called."""
+        """By row: the names of the value's bits."""
         self.opened: dict[int, Opened] = {}
-        """By row: what was put there after the trace was made."""
+        """By row: what was inserted after the trace was made."""
         self._elements: dict[int, SpanKind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 
@@ -159,7 +159,7 @@ class Spans:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def add(self, offset: int, kind: int, step: int) -> int:
-        """Add the row of a span that begins; give its number."""
+        """Add a row for a span that begins; return its number."""
         self.rows += _ROW.pack(offset, 0, kind, step, NULL, OPEN)
         return len(self) - 1
 
@@ -168,32 +168,32 @@ class Spans:
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:
-        """Forget this row and all later ones."""
+        """Remove this row and all later rows."""
         del self.rows[row * _ROW.size :]
         for kept in (self.odd, self.unpacked, self.bits):
             for late in [number for number in kept if number >= row]:
                 del kept[late]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
-        """The rows of the direct parts of a span; `stop` is the row after them."""
+        """Yield the rows of the direct children of a span; `stop` is the row after them."""
         part = row + 1
         while part < stop:
             yield part
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """The row after all those inside a row."""
+        """Return the first row after all rows inside this one."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
     def end(self, row: int) -> int:
-        """Where a span ends."""
+        """Return the end offset of a span."""
         offset, length = _PLACE.unpack_from(self.rows, row * _ROW.size)
         return int(offset + length)
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """One span of unread bytes, with a name for them."""
+        """Make one span of unread bytes, with a name for them."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -202,7 +202,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """The kind of the elements of an array, which have no rows."""
+        """Return the kind of an array's elements, which have no rows."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -210,7 +210,7 @@ class Spans:
         return found
 
     def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
-        """The value of a leaf, from its bytes."""
+        """Decode the value of a leaf from its bytes."""
         if kind.wire is not None:
             return int.from_bytes(data[start:end], "big", signed=kind.wire.low < 0)
         if kind.type is None:
@@ -222,11 +222,11 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""What bytes are read by that were read before: it would only name them in errors."""
+"""Only needed to name the message in errors, which can't occur: the bytes were read before."""
 
 
 class SpanRecorder:
-    """Writes the rows of what a reader reports. Spans nest in the order of the calls."""
+    """Writes rows as a reader reports spans. Spans nest in the order of the calls."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
@@ -234,13 +234,13 @@ class SpanRecorder:
         self.spans = spans
         self._open: list[int] = []
         self._closed = 0
-        """The row that was closed last."""
+        """The last row that was closed."""
         self._depths: list[int] = []
-        """Of each open span: the steps of its path."""
+        """For each open span, the number of steps of its path."""
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """A span begins: of a type, of the entry of a tagged field (`tag 7`), or of what a text says."""
+        """Open a span: of a type, of a tagged field's entry (`tag 7`), or described by a string."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -259,11 +259,11 @@ class SpanRecorder:
         return known
 
     def note(self, value: Any) -> None:
-        """What the innermost open span holds."""
+        """Set the value of the innermost open span."""
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # it is in the bytes
+            return  # the value can be decoded from the bytes
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -272,30 +272,30 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """What the bits of the span that was closed last are called."""
+        """Set the bit names of the span that was closed last."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
-        """The innermost open span ends."""
+        """Close the innermost open span."""
         row = self._closed = self._open.pop()
         self._depths.pop()
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def unpack(self, data: bytes, end: int) -> None:
-        """The innermost open span is of packed bytes, which end at `end`; what opens in it are places in `data`."""
+        """Note that the innermost open span is compressed and ends at `end`; inner offsets now refer to `data`."""
         row = self._open[-1]
         self.spans.unpacked[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Go on where these spans are open, the outermost first, those that were open before among them."""
+        """Continue in these open spans, outermost first; spans that were open before are among them."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
             self._depths.append(around + self.spans.kinds[self.spans[row].kind].steps)
 
     def stop(self, offset: int, within: int | None = None) -> None:
-        """A fault: all open spans end here, incomplete; `within` is its place in unpacked bytes, if it is there."""
+        """Close all spans as incomplete at an error; `within` is the error's offset in decompressed bytes, if any."""
         spans = self.spans
         place = offset if within is None else within
         for row in reversed(self._open):
@@ -305,7 +305,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    spans.truncate(parts.pop())  # a length or a checksum that was read, and then refused
+                    spans.truncate(parts.pop())  # a length or a checksum that was read, then rejected
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()
         self._depths.clear()

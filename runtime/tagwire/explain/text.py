@@ -1,9 +1,9 @@
-"""The text of a trace: bytes beside what they mean, one line a field.
+"""Traces as text: the bytes and their meaning, one line per field.
 
 `tagwire explain` prints this text, and golden files consist of it: columns of offset, hex,
-path, type and value. Long runs of bytes continue on lines with bytes only. A fault has a line
-that begins with `!`, and the bytes after it are shown as not read. Packed bytes are followed
-by the unpacked ones, on lines whose offsets begin with `+`. `parse_annotated` reads the hex
+path, type and value. Long runs of bytes continue on lines with bytes only. An error has a line
+that begins with `!`, and the bytes after it are shown as unread. Compressed bytes are followed
+by the decompressed bytes, on lines whose offsets begin with `+`. `parse_annotated` reads the hex
 column, so a golden file can't have bytes that its annotation does not show.
 """
 
@@ -22,11 +22,11 @@ TITLES: Final = ("offset", "bytes", "path", "type", "value")
 
 
 class AnnotationError(TagwireError, ValueError):
-    """A text that is not an annotated dump, or whose lines disagree."""
+    """A string that is not an annotated dump, or whose lines contradict each other."""
 
 
 class Row:
-    """One line of the table: the bytes of a node, or words between them."""
+    """A line of the table: the bytes of a node, or a title or message between nodes."""
 
     __slots__ = ("data", "depth", "is_hidden", "kind", "mark", "offset", "path", "type", "value")
 
@@ -44,31 +44,31 @@ class Row:
         is_hidden: bool = False,
     ) -> None:
         self.mark = mark
-        """Before the offset: "+" where that is one in unpacked bytes."""
+        """Precedes the offset: "+" for an offset in decompressed bytes."""
         self.offset = offset
-        """The first byte; -1 for a title, whose words are in `path`."""
+        """The offset of the first byte; -1 for a title, which has its text in `path`."""
         self.data = data
         self.path = path
         self.type = type
         self.value = value
         self.kind = kind
-        """number, text, bytes, null; shape: counts, tags, markers; title, fault, rest: what was not read."""
+        """number, text, bytes, null; shape: counts, tags, markers; title, fault, rest: unread bytes."""
         self.depth = depth
-        """How many nodes it is inside of."""
+        """The number of enclosing nodes."""
         self.is_hidden = is_hidden
-        """Whether the bytes are not to be shown."""
+        """Whether to hide the bytes."""
 
     def hex(self, data: bytes) -> str:
-        """Some of its bytes in hex; stars where they are hidden."""
+        """Return the first bytes in hex, or stars if the bytes are hidden."""
         return " ".join(["**"] * len(data)) if self.is_hidden else data.hex(" ")
 
 
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    `note` returns a remark for the value of a node, "" for none. Longer runs of bytes
+    `note` returns a remark for the value of a node, or "" for no remark. Longer runs of bytes
     are split into lines of `bytes_a_line`. The first line is a comment
-    (`# MetadataRequest v12: 21 bytes`), the second has the titles of the columns.
+    (`# MetadataRequest v12: 21 bytes`), the second has the column titles.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
 
@@ -76,9 +76,9 @@ def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a
 def annotated_lines(
     trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
 ) -> Iterator[tuple[str, Row | None]]:
-    """The lines of `annotate`, without their ends, each with what it is of; None for comments and column titles."""
+    """Yield the lines of `annotate`, without newlines, each with its row; None for comments and column titles."""
     hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
-    for row in _rows(trace, None):  # made twice, and not kept: a row takes many times the bytes that it is of
+    for row in _rows(trace, None):  # Rows are made twice and not kept: a row takes many times the memory of its bytes.
         hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
         path_width = max(path_width, len(row.path) if row.type else 0)
         type_width = max(type_width, len(row.type))
@@ -99,9 +99,9 @@ def annotated_lines(
 
 
 def parse_annotated(text: str) -> bytes:
-    """The bytes of an annotated dump, from its hex column; lines before the titles may be of any kind.
+    """Return the bytes of an annotated dump, from its hex column; any lines may precede the titles.
 
-    Raises AnnotationError if there is no line of titles, a cell is not hex, or an
+    Raises AnnotationError if there is no title line, a cell is not hex, or an
     offset is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
@@ -128,7 +128,7 @@ def parse_annotated(text: str) -> bytes:
 
 
 def title_of(trace: Trace) -> str:
-    """`MetadataRequest v12: 21 bytes`."""
+    """Return a title such as `MetadataRequest v12: 21 bytes`."""
     version = "" if trace.version is None else f" v{trace.version}"
     size = count(len(trace.data), "byte")
     return f"{trace.message_name}{version}: {size}"
@@ -144,12 +144,12 @@ def _silent(node: Node) -> str:
 
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
-    """The lines of the table in the order of the bytes, each byte of the input in one; `note` is as in `annotate`."""
+    """Yield the lines of the table in byte order, each input byte in exactly one; `note` works as in `annotate`."""
     return _rows(trace, note or _silent)
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """As `rows_of`; without a `note` the rows have no values either."""
+    """Yield the rows of `rows_of`; without a `note`, their values are omitted."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")
@@ -157,7 +157,7 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
     end = trace.root.end
     error = trace.error
     if error is not None:
-        end = max(error.offset, end)  # packed bytes are shown whole, also where the fault is in what they hold
+        end = max(error.offset, end)  # show compressed bytes whole, even if the error is in their content
         said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
         yield Row(error.offset, b"", error.path, "fault", said, kind="fault")
     if end < len(trace.data):
@@ -180,14 +180,14 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # The byte that ends optional fields, or what was half read at a fault.
+        # The byte that ends optional fields, or bytes that were partly read when an error occurred.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
 
 
 def kind_of(node: Node) -> str:
-    """Which kind of row shows a node, one of those of `Row.kind`."""
+    """Return the `Row.kind` of a node."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):
@@ -200,7 +200,7 @@ def kind_of(node: Node) -> str:
 
 
 def value_of(node: Node, note: Callable[[Node], str]) -> str:
-    """The value of a node in a few words, with the note about it; hidden where it is sensitive."""
+    """Return a short form of a node's value and the note about it; sensitive values are hidden."""
     value = f"{_value(node)} {note(node)}".rstrip()
     return HIDDEN if value and node.is_hidden else value
 

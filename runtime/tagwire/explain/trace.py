@@ -1,10 +1,10 @@
-"""Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
+"""Traces: every field of some bytes, with its path, offset, length and value, up to the first error.
 
 A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes
 its content, and closes the span where it ends. The native engine writes the same spans; if it
-stops at a fault, the reader continues from there. Spans are rows of numbers
+stops at an error, the reader continues from there. Spans are rows of numbers
 (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
-decodes nothing, so a trace always agrees with the places of errors and with lenient reading.
+decodes nothing, so a trace always agrees with error positions and with lenient decoding.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """The content of some bytes as a tree, up to the first fault if there is one."""
+    """The content of some bytes as a tree, up to the first error."""
 
     __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "structs", "version")
 
@@ -49,7 +49,7 @@ class Trace:
         self.parts = tuple(parts)
         """The message itself, or the header and the body of a frame."""
         self.structs = tuple(structs)
-        """What each of the parts was read as."""
+        """The layouts that the parts were read by."""
         self.data = data
         self.error = error
         """Why reading stopped, or None."""
@@ -57,24 +57,24 @@ class Trace:
 
     @property
     def canonical(self) -> bool:
-        """Whether writing the value gives the same bytes."""
+        """Whether encoding the value gives the same bytes."""
         if not isinstance(self._canonical, bool):
             self._canonical = self._canonical()
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Take over what was found in bytes that were opened; the first error stays."""
+        """Merge the result of reading opened bytes; the first error stays."""
         if not canonical:
             self._canonical = False
         if self.error is None:
             self.error = error
 
     def to_json(self) -> dict[str, Any]:
-        """The trace as JSON-able values."""
+        """Return the trace as JSON-able values."""
         return {**self.facts(), "root": self.root.to_json()}
 
     def facts(self) -> dict[str, Any]:
-        """What `to_json` has but for the tree."""
+        """Return what `to_json` returns, except the tree."""
         error = self.error
         return {
             "message": self.message_name,
@@ -109,10 +109,10 @@ def trace(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """What `data` (any bytes-like object) holds, read as a version of a message class, or as a layout.
+    """Trace `data` (any bytes-like object), read as a version of a message class, or as a layout.
 
-    Bytes at fault raise nothing: the error is in `Trace.error`. Raises
-    UnsupportedVersionError for a version that the class lacks.
+    Invalid bytes do not raise: the error is in `Trace.error`. Raises
+    UnsupportedVersionError for a version that the class does not have.
     """
     session = _Session(as_bytes(data), strict, limits)
     if isinstance(message, Layout):
@@ -125,7 +125,7 @@ def trace(
 
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
-    """What a request frame (header and body, without its size) holds; else as `trace`."""
+    """Trace a request frame (header and body, without the frame size); else as `trace`."""
     session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
@@ -154,12 +154,12 @@ def trace_response(
 ) -> Trace:
     """Trace the frame of a response to a request with this API key and version; else as `trace`.
 
-    If a peer does not have the version, its response (`Message.FALLBACK`) is traced in the version that it is written
-    in. A version that the package does not have is an error in the trace.
+    A fallback response (`Message.FALLBACK`), from a peer that does not have the version, is traced in its own version.
+    A version that the package does not have is an error in the trace.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows where
+    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows the error position
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
@@ -172,7 +172,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """The fields that every version of a header begins with, as far as they end at `offset`."""
+    """Return a layout of the fields common to all versions of a header, up to `offset`."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -185,7 +185,7 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
 
 
 class _Session:
-    """A layout, or the layouts of a frame in sequence, read into one tree until one fails."""
+    """Reads a layout, or the layouts of a frame in sequence, into one tree until one fails."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -196,7 +196,7 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """Tells whether parts are canonical whose tagged fields were not read yet."""
+        """Delayed checks: whether parts are canonical that have unread tagged fields."""
         self.structs: list[StructLayout] = []
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)
@@ -204,7 +204,7 @@ class _Session:
             self.recorder.open([], frame, 0)
 
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
-        """Read one more, by the native engine if it has the version."""
+        """Read another message, with the native engine if it supports the version."""
         layout = layout_of(message, version)
         self.learn(layout)
         plan = message.serializer(version)
@@ -212,7 +212,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Whether the native engine could read it; a fault counts where it is one for this session as well."""
+        """Try to read a message natively. An error counts only if this session's settings reject it as well."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -239,7 +239,7 @@ class _Session:
         return False
 
     def read(self, layout: Layout, *, whole: bool) -> None:
-        """Read one more by its layout, unless a fault has ended it all."""
+        """Read another layout, unless an error has stopped the session."""
         if self.error is not None:
             return
         self.learn(layout)
@@ -254,7 +254,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Remember what is read, and a message that has sensitive fields."""
+        """Remember the name of a message that is read, and the message's layout if it has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)
@@ -262,7 +262,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body in a version that the package does not have; it may have the secrets of other versions."""
+        """Stop before a body in a version that the package does not have; the body may contain secrets."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

@@ -1,1 +1,1 @@
-"""Messages by name and key; whole frames, streams and captures of them, records, and versions spoken with a peer."""
+"""Messages by name and API key; frames, streams, captures and records; version negotiation."""

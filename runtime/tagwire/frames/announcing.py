@@ -1,7 +1,7 @@
-"""How a peer announces its versions, in protocols in which clients ask for them.
+"""How a peer announces its versions, in protocols in which clients can ask for them.
 
-Such a protocol is a row of `ANNOUNCEMENTS`: the names of the request and of the fields of its
-response. Kafka's other rules are in its specs: the response's `FALLBACK` is the version and the
+Such a protocol has a row in `ANNOUNCEMENTS`: the names of the request and of its response's
+fields. Kafka's other rules are in its specs: the response's `FALLBACK` has the version and the
 error code of the answer to a version that the peer does not have, so that a newer client can ask
 again (KIP-511).
 """
@@ -31,12 +31,12 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """How the protocol of a registry announces versions; None if it does not."""
+    """Return how the protocol of a registry announces versions; None if it does not."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 
 def announcing_message(how: Announcement, registry: Registry, offered: Mapping[int, Versions]) -> Message:
-    """The response that lists these versions, by API key."""
+    """Return the response that lists these versions, by API key."""
     request = registry[how.request]
     assert request.API_KEY is not None
     cls = registry.response(request.API_KEY)
@@ -62,9 +62,9 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """The answer to a version that a peer lacks, and its version; None where the protocol has no such answer.
+    """Return the answer to a version that a peer does not have, and the answer's version; None without such an answer.
 
-    The answer to a request for versions lists the versions of that request alone, as Kafka's does.
+    The answer to a request for versions lists only the versions of that request, as Kafka's does.
     """
     if response.FALLBACK is None:
         return None

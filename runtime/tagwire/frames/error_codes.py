@@ -19,9 +19,9 @@ class ErrorFound(NamedTuple):
     path: str
     """The path of its field, such as `topics[0].partitions[2].error_code`."""
     code: Any
-    """The member of the register of error codes; a number that the register does not have is a member as well."""
+    """The member of the error code register. A number that is not in the register has a member as well."""
     message: str | None = None
-    """What the peer says about the error, if the struct has an `error_message`."""
+    """The peer's description of the error, if the struct has an `error_message`."""
 
     @property
     def is_retriable(self) -> bool:
@@ -34,13 +34,13 @@ class ErrorFound(NamedTuple):
 
 
 def error_register(registry: Registry) -> type[Register] | None:
-    """Return the register of a package that knows which of its keys are retriable errors; None without one."""
+    """Return the package's register that marks errors as retriable or not; None if there is none."""
     names = sorted(registry.registers, key=lambda name: name != "ErrorCode")
     return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
 
 
 def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
-    """Yield the error codes of a message that are not zero, in the order of its fields."""
+    """Yield the nonzero error codes of a message, in the order of its fields."""
     names = {path.rpartition(".")[2] for path in register.named_fields()}
     return _walk(message, register, names, "")
 

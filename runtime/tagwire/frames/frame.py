@@ -1,4 +1,4 @@
-"""A message as it came off a connection, or out of a log: what decoding a frame gives."""
+"""The result of decoding a frame: a message with its header."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # type checkers know it without the package
+    from typing_extensions import TypeVar  # type checkers find this package even if it is not installed
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)
@@ -19,8 +19,8 @@ else:
 class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
-    `Frame[M, H]` says their classes to type checkers; they are Any where only the bytes know.
-    A record that deletes has no message and version -1: see `tagwire.frames.record_frames`.
+    `Frame[M, H]` gives type checkers the classes of message and header, which are Any if only the bytes determine them.
+    A tombstone record has no message and version -1: see `tagwire.frames.record_frames`.
     """
 
     __slots__ = ("header", "message", "version")

@@ -1,4 +1,4 @@
-"""The header of a frame to write: made for its message, or given by the caller and checked."""
+"""The header of a frame to encode: made for the message, or given by the caller and checked."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """A header of those of these fields that it has. A package's own header may lack any, unless they are given.
+    """Return a header with the given fields. `fields` that a package's own header does not have are left out.
 
-    A field that is None, and that the version of the header lacks, keeps its default.
-    Raises EncodeError for an optional field that is given and that it lacks, and for one that it requires beside these.
+    An optional field that is None keeps its default if the header version does not have it.
+    Raises EncodeError for an optional field that the header does not have, and for a missing required field.
     """
     for name, value in optional.items():
         if name in attributes_of(cls):
@@ -28,7 +28,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rare, so that other headers don't pay for it
+    except TypeError:  # rare, so checked only after a failure
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -43,7 +43,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Whether a header begins with API key and version in each of its versions, so that four bytes say what follows."""
+    """Whether all versions of a header begin with API key and version, so that four bytes identify the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the length of the optional fields comes first
     first = cls.FIELDS[:2]
@@ -55,7 +55,7 @@ def names_request(cls: type[Message]) -> bool:
 
 
 def check_kind(message: Any, version: int, kind: str) -> None:
-    """Raise EncodeError unless it is a message of this kind, "request" or "response"."""
+    """Raise EncodeError unless the message has this kind, "request" or "response"."""
     found = getattr(message, "KIND", None)
     if found is None:
         from tagwire.text_format import shown
@@ -68,24 +68,24 @@ def check_kind(message: Any, version: int, kind: str) -> None:
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
-    """Refuse a header that is not of the package's class. Raises EncodeError."""
+    """Raise EncodeError for a header that is not of the package's class."""
     if not isinstance(header, expected):
         raise _refusal(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
-    """Refuse the header of a request that names another API or version than the message has. Raises EncodeError."""
+    """Raise EncodeError for a request header that names another API or version than the message has."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # a package's own header may lack the field
+        stated = getattr(header, path, actual)  # a package's own header may not have the field
         if stated != actual:
             reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
-    """The header with what is given beside it, and with the API key and the version of its request if it says neither.
+    """Return the header with the given fields, and with the request's API key and version unless it sets them.
 
-    Raises EncodeError for a value that the header has in another way, or has no field for.
+    Raises EncodeError if a given value contradicts the header, or if the header does not have the field.
     """
     from tagwire.layout import fresh
 

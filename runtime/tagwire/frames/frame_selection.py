@@ -1,8 +1,8 @@
-"""Chosen fields of whole frames: those of the header, whose paths begin with `header.`, and those of the body.
+"""Selected fields of whole frames: header fields, whose paths begin with `header.`, and body fields.
 
-A frame is a header and a body, so a selection of one is two of messages. Where
-paths name fields of the header, the frame is the only row: the header belongs
-to all of it.
+A frame is a header and a body, so a frame selection consists of two message
+selections. If a path names a header field, the frame is the only row, because
+the header belongs to the whole frame.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """What requests and responses have in common. `sized` frames begin with their int32 size, which is kept right."""
+    """The common part of requests and responses. `sized` frames begin with an int32 size, which is kept correct."""
 
     def __init__(
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
@@ -49,12 +49,12 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """For each path the row of the field table that it ends at."""
+        """The field table row of each path's last field."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path the version of the struct that has its field; `version` is that of the body."""
+        """For each path, return the version of the struct with its field; `version` is the body's version."""
         head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(head), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -71,18 +71,18 @@ class _FrameSelection:
         return [self._merged(head, row) for row in rows]
 
     def _start(self, frame: bytes, version: int, limits: Limits) -> int:
-        """Where the body begins."""
+        """Return the offset of the body."""
         header_version = self.message.header_version(version)
         _, start = self._header.message.decode_from(frame, header_version, limits=limits)
         return start
 
     def _merged(self, head: Row, body: Row) -> Row:
-        """A row, in the order of the paths."""
+        """Merge a header row and a body row in the order of the paths."""
         values = iter(head), iter(body)
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
     def _parted(self, row: Row) -> tuple[Row, Row]:
-        """A row's values of the header, and those of the body."""
+        """Split a row into header values and body values."""
         both = list(zip(row, self._is_header, strict=True))
         head = tuple([value for value, is_header in both if is_header])
         return head, tuple([value for value, is_header in both if not is_header])
@@ -101,7 +101,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # is refused: the frame is the only row
+                return DROP  # rejected, because the frame is the only row
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -117,17 +117,17 @@ class _FrameSelection:
         return header + data[start:]
 
     def _check_header(self, header: bytes, version: int) -> None:
-        """Refuse a new header that contradicts the body."""
+        """Raise EncodeError for a new header that contradicts the body."""
 
 
 class RequestSelection(_FrameSelection):
-    """Chosen fields of requests: see `Registry.select_request`. The version is that of the frame's header."""
+    """Selected fields of requests: see `Registry.select_request`. The version comes from the frame's header."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """The rows of a frame; else as `Selection.read`. Raises DecodeError, also for a frame of another API."""
+        """Return the rows of a frame; else as `Selection.read`. Raises DecodeError, also for another API's frame."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, limits), limits), self.paths)
 
@@ -140,9 +140,9 @@ class RequestSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """The frame with new values; else as `Selection.rewrite`.
+        """Return the frame with new values; else as `Selection.rewrite`.
 
-        Raises EncodeError also for a header that would name another API or version.
+        Raises EncodeError also if the new header names another API or version.
         """
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, limits), function, append, limits), sized)
@@ -150,7 +150,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # what is wrong with it comes first
+            self.registry.decode_header(frame, limits=limits)  # report errors in the header first
             raise unreadable(
                 self._header.message.NAME,
                 None,
@@ -167,17 +167,17 @@ class RequestSelection(_FrameSelection):
 
 
 class ResponseSelection(_FrameSelection):
-    """Chosen fields of responses: see `Registry.select_response`. `version` is that of the request.
+    """Selected fields of responses: see `Registry.select_response`. `version` is the request's version.
 
-    Where the message has a fallback (`Message.FALLBACK`), the frame may have
-    that version instead, as `Registry.decode_response` finds it.
+    If the message has a fallback (`Message.FALLBACK`), the frame may have the
+    fallback version instead, which is detected as in `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.response_header, paths)
 
     def read(self, frame: Any, version: int, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """The rows of a frame; else as `Selection.read`."""
+        """Return the rows of a frame; else as `Selection.read`."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, version, limits), limits), self.paths)
 
@@ -191,7 +191,7 @@ class ResponseSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """The frame with new values; else as `Selection.rewrite`."""
+        """Return the frame with new values; else as `Selection.rewrite`."""
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, version, limits), function, append, limits), sized)
 
@@ -206,7 +206,7 @@ def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
 
 
 def _opened(frame: Any, sized: bool) -> bytes:
-    """The frame without its size, which must match the bytes after it."""
+    """Return the frame without its size, which must match the number of bytes after it."""
     data = as_bytes(frame)
     if not sized:
         return data

@@ -1,8 +1,8 @@
 """The generated packages that the runtime loads by name, on first use.
 
 Generated packages import the runtime, so the runtime must not import them, and import
-contracts enforce that. The contracts can't see packages that are loaded by name, so all such
-names are here, and a test checks that no other module has one.
+contracts enforce this. The contracts can't see packages that are loaded by name, so all such
+names are in this module, and a test checks that no other module has one.
 """
 
 from functools import cache, lru_cache
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tagwire.message.register import KeyRange, Register
 
 KAFKA_MESSAGES: Final = "tagwire_messages"
-"""All of Kafka's messages: the package that is meant where none is named."""
+"""The package of all Kafka messages, which is the default package."""
 _RECORDS: Final = "tagwire_records"
 _DRAFTS: Final = "tagwire_drafts"
 PUBLIC_PACKAGES: Final = (KAFKA_MESSAGES, _RECORDS)
-"""The packages that shells offer."""
+"""The packages that shells complete."""
 
 RECORD_FORMATS: Final = {
     "v0": (_RECORDS, "MessageV0"),
@@ -33,20 +33,20 @@ RECORD_FORMATS: Final = {
     "v3": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3"),
     "v3-zigzag": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3Zigzag"),
 }
-"""The names of record formats, each with the package and the class."""
+"""The names of record formats, each with its package and class."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
 """The fields of record formats that hold a header key of KIP-82's first draft."""
 
 
 def kafka_messages() -> "Registry":
-    """The registry of Kafka's messages. Raises ImportError where they are not installed."""
+    """Return the registry of Kafka's messages. Raises ImportError if they are not installed."""
     registry: Registry = import_module(KAFKA_MESSAGES).registry
     return registry
 
 
 def record_format(name: str) -> "type[RecordFormat]":
-    """The class of one of `RECORD_FORMATS`. Raises ImportError where its package is not installed."""
+    """Return the class of a record format in `RECORD_FORMATS`. Raises ImportError if its package is not installed."""
     package, cls = RECORD_FORMATS[name]
     found: type[RecordFormat] = getattr(import_module(package), cls)
     return found
@@ -54,7 +54,7 @@ def record_format(name: str) -> "type[RecordFormat]":
 
 @cache
 def header_keys() -> "type[Register] | None":
-    """The register of header keys in KIP-82's first draft; None where the drafts are not installed."""
+    """Return the register of header keys in KIP-82's first draft; None if the drafts are not installed."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
     except ImportError:
@@ -64,14 +64,14 @@ def header_keys() -> "type[Register] | None":
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Name a header key to people: a number of KIP-82's first draft by its register, if that has it."""
+    """Return a readable header key: a number of KIP-82's first draft gets its name in the register, if there is one."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)
 
 
 def reserved_keys() -> "tuple[KeyRange, ...]":
-    """The ranges of header keys in the table of KIP-82's first draft; none where the drafts are not installed."""
+    """Return the reserved ranges of header keys in KIP-82's first draft; empty if the drafts are not installed."""
     try:
         ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
     except ImportError:

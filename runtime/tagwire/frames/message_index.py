@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 Index = dict[str, tuple[str, str, "int | None", str]]
-"""By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
+"""By message name: the module name in the package, then KIND, API_KEY and COMPONENT of the class."""
 
 
 class UnknownMessageError(TagwireError, LookupError):
-    """The registry has no message of this name, API key or record type."""
+    """The registry has no message with this name, API key or record type."""
 
 
 class MessageIndex:
-    """The message classes of one package. Iteration gives their names, in order.
+    """The message classes of one package. Iterating yields their names, sorted.
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
-    and attributes of the package know them, `names()` and iteration do not.
-    `registers` are the classes of constants that the package has beside its
-    messages, with their modules; `structs` are those of the structs that messages
-    share.
+    and attributes of the package accept them, but `names()` and iteration leave
+    them out. `registers` are the package's classes of constants, with their
+    modules; `structs` are the classes of structs that messages share.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class MessageIndex:
                 self._by_key[kind, _scope(kind, component), api_key] = name
 
     def names(self) -> list[str]:
-        """Every message name, sorted."""
+        """Return all message names, sorted."""
         return sorted(self._index)
 
     def __iter__(self) -> Iterator[str]:
@@ -75,11 +74,11 @@ class MessageIndex:
         return name in self._index or name in self._aliases
 
     def is_format(self, name: str) -> bool:
-        """Whether a name is that of a record format."""
+        """Whether this is the name of a record format."""
         return name in self._index and self._index[name][1] == "format"
 
     def __getitem__(self, name: str) -> type[Message]:
-        """The class of a message, by its name or an older one. Raises UnknownMessageError."""
+        """Return the class of a message, by its name or an older name. Raises UnknownMessageError."""
         found = self._classes.get(name)
         if found is None:
             found = self._classes[name] = self._imported(self._aliases.get(name, name))
@@ -95,9 +94,9 @@ class MessageIndex:
         return found
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
+        """Import and return an attribute of the package: a message class, register or shared struct, or `ApiKey`.
 
-        The modules of these are attributes too. The `__getattr__` of generated packages, which asks once for each
+        The modules of these classes are attributes too. Generated packages call this from `__getattr__`, once for each
         name. Raises AttributeError.
         """
         found = self._attribute(name)
@@ -120,15 +119,15 @@ class MessageIndex:
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 
     def request(self, api_key: int) -> type[Message]:
-        """The request of an API. Raises UnknownMessageError."""
+        """Return the request of an API. Raises UnknownMessageError."""
         return self.find("request", api_key)
 
     def response(self, api_key: int) -> type[Message]:
-        """The response of an API. Raises UnknownMessageError."""
+        """Return the response of an API. Raises UnknownMessageError."""
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """The message of a kind with an API key; `component` where it is a record's, since those keys repeat.
+        """Return the message of a kind with an API key. Records also need `component`, since their keys repeat.
 
         Raises UnknownMessageError.
         """
@@ -140,14 +139,14 @@ class MessageIndex:
         return self[name]
 
     def keys(self, kind: str, component: str = "") -> str:
-        """The API keys that `find` knows, as a text."""
+        """List the API keys that `find` accepts, for error messages."""
         from tagwire.text_format import ranges
 
         scope = _scope(kind, component)
         return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     def releases(self, name: str) -> dict[int, Spans]:
-        """For each version of a message, the releases that have it: see `tagwire.frames.releases`.
+        """Return the releases that have each version of a message: see `tagwire.frames.releases`.
 
         Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
         """
@@ -162,10 +161,10 @@ class MessageIndex:
         return parse_releases(texts[name]) if name in texts else {}
 
     def aliases(self) -> dict[str, str]:
-        """Older names of messages, each with the name of today."""
+        """Return the older names of messages, each with the current name."""
         return dict(self._aliases)
 
 
 def _scope(kind: str, component: str) -> str:
-    """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
+    """Return the scope of API keys: RPCs share one scope, records have one per component."""
     return "" if kind in ("request", "response") else component

@@ -1,4 +1,4 @@
-"""Which version to speak with a peer."""
+"""Choose the version to use with a peer."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoCommonVersionError(UnsupportedVersionError):
-    """The two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
+    """The two sides have no common version of an API. `ours` and `theirs` are their ranges."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions) -> None:
         super().__init__(message_name, theirs.highest, ours)
@@ -28,7 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """The versions that both sides have would each lose a part of the message. `losses` are those of the highest."""
+    """Each common version would lose a part of the message. `losses` lists what the highest version would lose."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)
@@ -44,17 +44,17 @@ class LossyVersionsError(NoCommonVersionError):
 
 
 def negotiate(message: "type[Message] | Message", peer: Any) -> int:
-    """Return the highest stable version that both sides have, and that loses nothing of the message.
+    """Return the highest stable version that both sides have, and that can represent the whole message.
 
-    Of a class, only the versions count. `peer` is an ApiVersionsResponse, or {api_key: (lowest, highest)}. Raises
-    NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass LossyVersionsError.
+    For a message class, only the versions matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest, highest)}.
+    Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass LossyVersionsError.
     """
     cls = message if isinstance(message, type) else type(message)
     return best_version(message, _range_of(cls.API_KEY, peer))
 
 
 def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
-    """Do what `negotiate` does for a peer that has these versions of the API."""
+    """Negotiate with a peer that has these versions of the API; see `negotiate`."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs
@@ -70,7 +70,7 @@ def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: "type[Message]", version: int) -> bool:
-    """Whether encoding in a version raises for each value that the version does not have: it has no ignorable field."""
+    """Whether encoding in a version drops no value silently, because the version has all ignorable fields."""
     from tagwire.message.field_table import layout_of
 
     return _refuses(layout_of(cls, version).root)
@@ -92,5 +92,5 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    """A peer's range; numbers below zero are not versions."""
+    """Make a peer's range; negative numbers are not versions."""
     return Versions(max(lowest, 0), highest)

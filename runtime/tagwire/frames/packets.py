@@ -15,7 +15,7 @@ from tagwire.extras import required
 
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
-"""First bytes of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""
+"""The magic numbers of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""
 
 _FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
@@ -30,11 +30,11 @@ _LAYERS: Final = {
     229: ("ip6", "IP6"),
     276: ("sll2", "SLL2"),
 }
-"""By link type (the LINKTYPE_ numbers of tcpdump.org), dpkt's module and class for the outermost layer."""
+"""dpkt's module and class for the outermost layer, by link type (the LINKTYPE_ numbers of tcpdump.org)."""
 
 
 _EITHER_IP: Final = (12, 14, 101)
-"""Link types whose packets begin with an IPv4 or an IPv6 header."""
+"""Link types whose packets begin with an IPv4 or IPv6 header."""
 
 
 class CaptureError(TagwireError):
@@ -52,7 +52,7 @@ class TcpSegment(NamedTuple):
     target_port: int
     sequence: int
     begins: bool
-    """Whether SYN is set."""
+    """Whether the SYN flag is set."""
     data: bytes
     time: float
     """Milliseconds since 1970."""
@@ -98,7 +98,7 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
         if not isinstance(tcp, dpkt.tcp.TCP):
             return None
     except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
-        return None  # cut off within its headers, or something other than TCP in IP
+        return None  # the headers are truncated, or the packet is not TCP over IP
     family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
     source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))
     ends = f"{source}:{tcp.sport}", tcp.sport, f"{target}:{tcp.dport}", tcp.dport
@@ -116,7 +116,7 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
 
 
 def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    """Each interface of a pcapng file has its own link type and its own unit of time."""
+    """Yield link type, time and data of each packet; each interface has its own link type and time unit."""
     pcapng: Any = required("pcapng", "pcap")
     required("pcapng.blocks", "pcap")
     try:

@@ -1,9 +1,9 @@
-"""Which request a response answers.
+"""Pair responses with requests.
 
 A server answers the requests of a connection that share a correlation ID in the order in which they were sent, and
-clients do reuse IDs: on every new connection, after logging in again, and after the counter wraps. So the requests
-that wait for a response are kept by connection and correlation ID, first in, first out. In protocols whose frames
-don't begin with a correlation ID, responses come in the order of the requests.
+clients do reuse IDs: on every new connection, after logging in again, and after the counter wraps. So pending
+requests are kept by connection and correlation ID, first in, first out. In protocols whose frames don't begin with a
+correlation ID, responses come in the order of the requests.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ T = TypeVar("T")
 
 
 class Pairing(Generic[T]):
-    """Requests that wait for their responses; each is represented by a value that the caller chooses.
+    """Requests that wait for their responses; the caller chooses a value to represent each request.
 
-    With `limit`, the oldest requests are forgotten when more than that many wait, and their responses belong to no
-    request.
+    With `limit`, the oldest requests are forgotten when more than that many wait; their responses match no request.
     """
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
@@ -40,22 +39,22 @@ class Pairing(Generic[T]):
         self._waiting: dict[tuple[Hashable, int | None], deque[T]] = {}
         self._count = 0
         self._unordered: set[Hashable] = set()
-        """Connections without correlation IDs of which a request is unknown, so that the order proves nothing."""
+        """Connections without correlation IDs that miss a request, so that the order proves nothing."""
 
     def __len__(self) -> int:
         return self._count
 
     def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> tuple[Hashable, int | None]:
-        """Return what a request has in common with its response: the connection, and the correlation ID.
+        """Return the connection and the correlation ID, which a request shares with its response.
 
-        The ID is None in protocols without one, and in a frame that ends before it.
+        The ID is None in protocols without correlation IDs, and in a frame that ends before the ID.
         """
         at = 4 if is_request else 0
         has_id = self.has_ids and len(frame) >= at + 4
         return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
 
     def is_silent(self, frame: bytes) -> bool:
-        """Whether a request gets no response. One that can't be read may get one."""
+        """Whether a request gets no response. Assumes that a request gets a response if it can't be read."""
         silent = self._silent.get(int.from_bytes(frame[:2], "big", signed=True))
         if silent is None:
             return False
@@ -73,7 +72,7 @@ class Pairing(Generic[T]):
         return True
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
-        """Add a request that gets a response; the first eight bytes of it are enough."""
+        """Add a request that gets a response; its first eight bytes are enough."""
         if connection not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1
@@ -83,7 +82,7 @@ class Pairing(Generic[T]):
     def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
         """Remove and return the request of the response that starts with these bytes; None if no request waits for it.
 
-        Requests that `fits` rejects are passed over, and go on waiting.
+        Requests that `fits` rejects are skipped, and continue to wait.
         """
         key = self.key(connection, start, is_request=False)
         same = self._waiting.get(key)
@@ -102,7 +101,7 @@ class Pairing(Generic[T]):
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Note that bytes of a connection are missing: requests that share a correlation ID can't be told apart."""
+        """Note that bytes of a connection are missing, so that requests with the same correlation ID are ambiguous."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)
@@ -110,7 +109,7 @@ class Pairing(Generic[T]):
             self._unordered.add(connection)
 
     def rest(self) -> Iterator[T]:
-        """Return the requests that still wait."""
+        """Yield the requests that still wait."""
         return (request for same in self._waiting.values() for request in same)
 
     def _forget(self, key: tuple[Hashable, int | None]) -> None:
@@ -129,7 +128,7 @@ def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSel
 def has_leading_ids(registry: Registry) -> bool:
     """Whether correlation IDs follow API key and version in requests, and begin responses, in all versions.
 
-    True for a package without headers, whose frames can only be other people's.
+    True for a package without headers, because any frames must then be from another protocol.
     """
     names = ("RequestHeader", "ResponseHeader")
     return any(name not in registry for name in names) or (

@@ -1,7 +1,7 @@
 """Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
 
-A capture may lack packets: it begins or ends in the middle of a connection, was written by a
-machine that was too slow, or holds only the first bytes of each packet. Frames are found again
+A capture may lack packets: it begins or ends in the middle of a connection, comes from a
+machine that was too slow, or has only the first bytes of each packet. Frames are found again
 after such a gap (`tagwire.frames.tcp_frames`), and the gap is reported: when the capture
 ends, when its connection begins again, or when too much data waits for it. Needs the extra
 `pcap`.
@@ -24,25 +24,25 @@ __all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frame
 _NUMBERS: Final = 1 << 32
 """The number of TCP sequence numbers, after which they wrap."""
 _WINDOW: Final = 1 << 30
-"""The most bytes in flight on a TCP connection; anything further off belongs to another connection."""
+"""The maximum number of bytes in flight on a TCP connection; a larger distance means another connection."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
-"""Segments, and bytes of them, that may wait for one that was captured late."""
+"""The maximum numbers of segments and bytes that wait for a missing segment."""
 
 
 class NetworkFrame(NamedTuple):
-    """A frame without its size, as it went over the network."""
+    """A frame of a network capture, without its size."""
 
     connection: str
-    """The client's address and port, and the broker's."""
+    """The addresses and ports of client and broker."""
     is_request: bool
     data: bytes
     time: float
-    """When its last segment came: milliseconds since 1970."""
+    """When its last segment was captured: milliseconds since 1970."""
 
 
 class NetworkGap(NamedTuple):
-    """A place in one direction of a connection where bytes are in no frame."""
+    """Bytes in one direction of a connection that belong to no frame."""
 
     connection: str
     is_request: bool
@@ -52,7 +52,7 @@ class NetworkGap(NamedTuple):
     """Captured bytes that are in no whole frame."""
     reason: str
     time: float
-    """The time of the next segment, or of the last one."""
+    """The time of the next segment, or of the last segment."""
 
     def __str__(self) -> str:
         side = "requests" if self.is_request else "responses"
@@ -61,10 +61,10 @@ class NetworkGap(NamedTuple):
 
 
 class _Direction:
-    """One direction of a connection: its segments in order."""
+    """One direction of a connection: puts its segments in order."""
 
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
-        """`start` is the sequence number of its first byte, None where the capture has not shown it."""
+        """`start` is the sequence number of the first byte, None if the capture does not show it."""
         self._headers = headers
         self._begin(start)
 
@@ -72,14 +72,14 @@ class _Direction:
         self.start = start
         self._frames = DirectionFrames(self._headers, is_start=start is not None)
         self._next = start
-        """The sequence number of the next byte, counted on beyond 2^32."""
+        """The sequence number of the next byte, which does not wrap at 2^32."""
         self._waiting: list[tuple[int, int, bytes, float]] = []
-        """A heap: sequence number, which segment it is, its bytes and time."""
+        """A heap: sequence number, arrival number of the segment, bytes and time."""
         self._waiting_bytes = self._count = 0
         self._time = 0.0
 
     def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """What is complete with this segment."""
+        """Yield the frames that this segment completes."""
         if not data:
             return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
@@ -97,19 +97,19 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """The bytes after gaps that nothing can fill any more."""
+        """Yield the frames after the remaining gaps."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
             yield each, self._time
 
     def _ready(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """What is complete with the segments that have nothing missing before them."""
+        """Yield the frames in the segments that have no gap before them."""
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # part of it may have been there before
+            new = data[self._next - sequence :]  # an earlier segment may have had part of these bytes
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
@@ -117,7 +117,7 @@ class _Direction:
                     yield each, self._time
 
     def _jump(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Skip a gap, to the first segment that waits after it."""
+        """Skip a gap, and continue with the first segment after it."""
         assert self._next is not None
         first = self._waiting[0][0]
         for each in self._frames.miss(first - self._next):
@@ -127,7 +127,7 @@ class _Direction:
 
 
 class _Connection:
-    """Both directions of a connection. Responses are known by the ids of the requests before them."""
+    """Both directions of a connection. Responses are recognised by the correlation IDs of earlier requests."""
 
     def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
         waiting: Counter[int] = Counter()
@@ -136,22 +136,22 @@ class _Connection:
         self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
-        """Whether a direction begins with this number."""
+        """Whether a direction begins with this sequence number."""
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """The broker has taken the connection; what it said before was another one's."""
+        """Start the broker's direction after its SYN; earlier bytes belonged to another connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
     def segment(
         self, sequence: int, data: bytes, time: float, *, is_request: bool
     ) -> Iterator[NetworkFrame | NetworkGap]:
-        """What is complete with this segment."""
+        """Yield the frames that this segment completes."""
         return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
 
     def close(self) -> Iterator[NetworkFrame | NetworkGap]:
-        """What is left of both directions; requests first, since their responses are known by them."""
+        """Yield the rest of both directions; requests first, because they identify the responses."""
         for is_request, side in self._sides.items():
             yield from self._events(side.close(), is_request=is_request)
 
@@ -168,11 +168,11 @@ class _Connection:
 def network_frames(
     file: "str | BinaryIO", port: int = 9092, registry: "Registry | None" = None
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """The frames to and from a broker's port in a path or an open file, each when it is complete.
+    """Yield the frames to and from a broker's port in a path or an open file, each when it is complete.
 
     Bytes outside of frames give a `NetworkGap`. Frames after a gap may come late, so
     sort by `time` if the order matters. With a registry, the first request after a gap
-    is recognised by the registry's API keys and versions, otherwise by usual ones.
+    is recognised by the registry's API keys and versions, otherwise by plausible ones.
     Raises CaptureError for a file that can't be read, MissingExtraError.
     """
     connections: dict[str, _Connection] = {}
@@ -185,7 +185,7 @@ def network_frames(
 def _frames_of(
     segment: TcpSegment, port: int, connections: dict[str, _Connection], registry: "Registry | None"
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """Yield what is complete with a segment."""
+    """Yield the frames that a segment completes."""
     if port not in (segment.source_port, segment.target_port):
         return
     is_request, sequence = segment.target_port == port, segment.sequence

@@ -1,14 +1,14 @@
-"""How a log record holds a message: the few bytes before it that tell its type.
+"""How a log record holds a message: a prefix of a few bytes gives its type.
 
 Records of Kafka's internal topics and of its metadata logs have no header.
-Three forms, each a layout of its own:
+There are three forms, each with its own layout:
 
     key        coordinator logs, the record's key: int16 record type, body in version 0
-    value      coordinator logs, the record's value: int16 version, body; its key says what it is
+    value      coordinator logs, the record's value: int16 version, body; the key gives the type
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
 Coordinators use the same record types for different messages, so readers need the log's
-name. A tombstone is a coordinator record with a null value: it deletes the record of its key,
+name. A tombstone is a coordinator record with a null value: it deletes the record with its key,
 has no version, and decodes to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
     class DecodeOptions(TypedDict):
-        """How bytes are read, as `Message.decode` takes it: a plain dict, since `typing` loads slowly."""
+        """The decoding options of `Message.decode`; a plain dict at run time, since `typing` loads slowly."""
 
         strict: bool
         views: bool
@@ -44,9 +44,9 @@ COORDINATOR_LOGS: Final = ("group", "transaction", "share")
 METADATA_LOGS: Final = ("cluster", "remote-log")
 FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
-"""Coordinator keys have this version alone."""
+"""The only version of coordinator keys."""
 NO_VERSION: Final = -1
-"""Of a tombstone."""
+"""The version of a tombstone."""
 
 
 def _frame(name: str, *items: Item) -> Layout:
@@ -66,7 +66,7 @@ _METADATA = _frame(
 
 
 def encode_record(message: Message, version: int) -> bytes:
-    """`message` as a record of its log. Raises EncodeError, also for messages that are not records."""
+    """Encode a message as a record of its log. Raises EncodeError, also for messages that are not records."""
     body = message.encode(version)
     if message.KIND == "coordinator-key":
         return encode(_KEY, {"record_type": message.API_KEY}) + body
@@ -80,12 +80,12 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Encode a message behind its version. Raises EncodeError."""
+    """Encode a message with its version as a prefix. Raises EncodeError."""
     return encode(_VALUE, {"version": version}) + message.encode(version)
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
-    """Decode a message behind its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    """Decode a message after its version prefix; `Frame.header` is None. See `Registry.decode_prefixed`."""
     data = held(data) if options["views"] else as_bytes(data)
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
@@ -97,7 +97,7 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
 
 
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
-    """The record of a log; `Frame.header` is None.
+    """Decode a record of a log; `Frame.header` is None.
 
     In the coordinator logs ("group", "transaction", "share"), `data` is a key if
     `key` is None, and otherwise the value of `key`, which is the key's bytes or
@@ -127,7 +127,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 
 
 class _Record:
-    """One record's bytes, and how to read them."""
+    """The bytes of a record, with methods to read them."""
 
     def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry
@@ -153,14 +153,14 @@ class _Record:
         return self.body(cls, frame["version"], start)
 
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
-        """The bytes before the body, and where it begins."""
+        """Read the prefix; return its fields and the offset of the body."""
         if self.data is None:
             raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])
         return reader.message(whole=False), reader.pos
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
-        """The class of a record type that the bytes name."""
+        """Return the class of the record type in the bytes."""
         from tagwire.frames.message_index import UnknownMessageError
 
         try:

@@ -1,8 +1,8 @@
-"""Frames without their secrets: fields that specs mark as sensitive get empty values, everything else stays.
+"""Redact frames: sensitive fields get empty values, everything else stays.
 
-A capture needs this before it can be attached to a bug report. The bytes are rewritten by
-`tagwire.select`, so lengths and counts are right, and everything that is not sensitive is the
-same byte for byte.
+Redact a capture before you attach it to a bug report. The bytes are rewritten by
+`tagwire.select`, so lengths and counts are correct, and everything that is not
+sensitive stays the same byte for byte.
 """
 
 from collections.abc import Iterator
@@ -24,25 +24,25 @@ class Redaction:
         self._selections: dict[type[Message], Selection | None] = {}
 
     def message(self, cls: type[Message], data: bytes, version: int, *, offset: int = 0) -> bytes:
-        """A message that begins at `offset`, with what is before it. Raises what `decode` raises."""
+        """Redact a message that begins at `offset`; the bytes before it are kept. Raises the errors of `decode`."""
         if cls not in self._selections:
             paths = tuple(sensitive_paths(cls))
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Bytes that are no message of this class may be anything: they are refused here as well.
+            # Reject bytes that are not a message of this class here as well, since they may contain anything.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
 
     def request(self, frame: bytes) -> bytes:
-        """A request frame without its size. Raises what `Registry.decode_request` raises."""
+        """Redact a request frame without its size. Raises the errors of `Registry.decode_request`."""
         _, body = self._registry.decode_header(frame)
         cls, version = self._registry.request_class(frame)
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """A response frame without its size, to a request of this API and version."""
+        """Redact a response frame without its size; API key and version are those of the request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version
@@ -54,13 +54,13 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """A value of the same type that reveals nothing; null stays null."""
+        """Return a value of the same type that reveals nothing; null stays null."""
         if value is None:
             return None
-        if isinstance(value, list):  # of an array that a path goes into
+        if isinstance(value, list):  # an array that the path leads through
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # elements with empty keys would be alike
+            keeps = self._same_length and not field.unique  # elements with empty keys would be duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)
@@ -69,20 +69,20 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # records, which are null by default
+        return b"" if default is None else default  # records are null by default
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """A struct with the same fields set, so that its unions keep their alternatives."""
+        """Return a struct with the same fields set, so that its unions keep their alternatives."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)
 
 
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
-    """The paths of the sensitive fields of a class, as `tagwire.select` takes them.
+    """Yield the paths of the sensitive fields of a class, in the form that `tagwire.select` takes.
 
-    No path goes into arrays of arrays: one that holds a sensitive field is sensitive as a whole. So is an array whose
-    elements have a sensitive key of their own, since they would be alike without it.
+    No path leads into arrays of arrays: an outer array with a sensitive field is sensitive as a whole. So is an array
+    whose elements have a sensitive key, since they would be duplicates without it.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

@@ -1,4 +1,4 @@
-"""The messages of a package by name and by API key, and whole frames of them.
+"""The messages of a package by name and API key, and methods for whole frames.
 
 A generated package has one `Registry`. It imports the module of a message on first use, so a
 program loads only what it needs. A frame is a header and a body; on a connection, an int32
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     ResponseH = TypeVar("ResponseH", bound=Message, default=Any)
 
     class _How(TypedDict, total=False):
-        """How to decode: what `Message.decode` takes."""
+        """The decoding options of `Message.decode`."""
 
         strict: bool
         views: bool
@@ -46,27 +46,27 @@ else:
 
 
 class Registry(MessageIndex, Generic[RequestH, ResponseH]):
-    """The message classes of one package, and whole frames of them.
+    """The message classes of one package, with methods for whole frames.
 
-    `Registry[RequestH, ResponseH]` says the classes of its headers to type
-    checkers; they are Any where a package has none.
+    `Registry[RequestH, ResponseH]` gives type checkers the header classes, which are
+    Any if a package has no headers.
     """
 
     _header_names_request = False
-    """Whether the header of requests is known to begin with API key and version."""
+    """Whether the request header is known to begin with API key and version."""
 
     def __repr__(self) -> str:
         return f"<registry of {self._package}: {len(self)} messages>"
 
     @property
     def request_header(self) -> type[RequestH]:
-        """The class of the headers of requests. Raises UnknownMessageError where the package has none."""
+        """The class of request headers. Raises UnknownMessageError if the package has none."""
         found: type[RequestH] = self._header_class("RequestHeader")
         return found
 
     @property
     def response_header(self) -> type[ResponseH]:
-        """The class of the headers of responses. Raises UnknownMessageError where the package has none."""
+        """The class of response headers. Raises UnknownMessageError if the package has none."""
         found: type[ResponseH] = self._header_class("ResponseHeader")
         return found
 
@@ -89,11 +89,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         client_id: str | None = None,
         header: RequestH | None = None,
     ) -> bytes:
-        """Header and body of a request, without the size before them.
+        """Encode header and body of a request, without the frame size.
 
         `header` keeps its own fields and unknown tags; if it names no API and version,
-        it gets those of the message. `correlation_id` and `client_id` are its fields,
-        and may be given beside it. Without a header they are 0 and null. Raises
+        it gets the message's. `correlation_id` and `client_id` are header fields, which
+        may be given with or without `header`; their defaults are 0 and null. Raises
         EncodeError, also for a header that names another API, version or id.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
@@ -117,10 +117,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
-        """Class and version of the request in a frame: its first four bytes, which no header version moves.
+        """Return class and version of the request in a frame, from its first four bytes.
 
-        The version need not be one that the class has. Raises DecodeError, also where
-        the package's own header does not begin with API key and version.
+        The class may not have this version. Raises DecodeError, also if the package's
+        own header does not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -133,7 +133,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
-            header.decode_from(head, header.VERSIONS.lowest)  # says what is missing
+            header.decode_from(head, header.VERSIONS.lowest)  # raises the error for missing bytes
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
@@ -157,9 +157,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> tuple[RequestH, int]:
         """Decode the header of a request frame; return it and the offset of the body.
 
-        Works for versions that the request does not have, so that a broker can answer them. For an API key that the
-        package does not have, it reads what header versions have in common: for Kafka API key, version, correlation
-        ID and client ID. The offset is then that of the bytes after these. Raises DecodeError.
+        Works for versions that the request does not have, so that a broker can answer them. For an unknown API key, it
+        decodes the fields that all header versions have: for Kafka API key, version, correlation ID and client ID. The
+        offset is then the end of these fields. Raises DecodeError.
         """
         try:
             cls, version = self.request_class(data)
@@ -191,9 +191,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[Any, RequestH]:
-        """The request in a frame without its size; `strict` and what follows it are those of `Message.decode`.
+        """Decode the request in a frame without its size; the options work as in `Message.decode`.
 
-        With `message`, the class that it must be, type checkers know what it is.
+        `message` is the expected class, which gives type checkers the type of the result.
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
@@ -223,10 +223,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         correlation_id: int | None = None,
         header: ResponseH | None = None,
     ) -> bytes:
-        """Header and body of a response, without the size before them.
+        """Encode header and body of a response, without the frame size.
 
         `header` keeps its own fields and unknown tags; `correlation_id` may be given
-        beside it, and is 0 without it. Raises EncodeError.
+        with or without it, and is 0 by default. Raises EncodeError.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -267,13 +267,13 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[Any, ResponseH]:
-        """The response, in a frame without its size, to a request of this API and version.
+        """Decode the response to a request of this API and version, from a frame without its size.
 
-        `api_key` may be the class of the response, which type checkers then know.
-        Where the response has a fallback (`Message.FALLBACK`: a broker that lacks
-        the version of an ApiVersionsRequest answers in version 0, with error 35),
-        `Frame.version` says in which version the answer came. Raises DecodeError,
-        whose offset counts from the start of the frame, and UnsupportedVersionError.
+        `api_key` may be the class of the response, which gives type checkers the type.
+        If the response has a fallback (`Message.FALLBACK`: a broker without the requested
+        version of ApiVersionsRequest answers in version 0, with error 35), `Frame.version`
+        is the version of the answer. Raises DecodeError, whose offset counts from the
+        start of the frame, and UnsupportedVersionError.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._response_readers.get((api_key, version))
@@ -314,7 +314,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> None:
         """Let the native engine read or write frames with headers like this one, from now on.
 
-        Frames go the long way if the pure engine has one of their parts, or if the class is not the package's.
+        Does nothing if the pure engine has one of the parts, or if the class is not the package's.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)
@@ -329,7 +329,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     # ------------------------------------------------------------ single fields of frames
 
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
-        """Chosen fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
+        """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
         `message` is a class, a name or an API key. Raises SelectionError,
         UnknownMessageError.
@@ -339,7 +339,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return RequestSelection(self, self._of_kind(message, "request"), paths)
 
     def select_response(self, message: type[Message] | str | int, *paths: str) -> ResponseSelection:
-        """Chosen fields of whole responses; else as `select_request`."""
+        """Select fields of whole responses; else as `select_request`."""
         from tagwire.frames.frame_selection import ResponseSelection
 
         return ResponseSelection(self, self._of_kind(message, "response"), paths)
@@ -355,10 +355,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return cls
 
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
-        """Return the error codes in a response that are not zero, each with its path.
+        """Return the nonzero error codes in a response, each with its path.
 
-        Codes of newer peers are members of the register as well (`Register.of`). Empty for a package without a register
-        of error codes, whose entries are marked as retriable or not.
+        Error codes of newer peers are register members as well (`Register.of`). Empty for a package without a register
+        that marks error codes as retriable or not.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 
@@ -368,13 +368,13 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     # ------------------------------------------------------------ records
 
     def encode_record(self, message: Message, version: int) -> bytes:
-        """A record in the form of its log: see `tagwire.frames.record_frames`."""
+        """Encode a record in the form of its log: see `tagwire.frames.record_frames`."""
         from tagwire.frames.record_frames import encode_record
 
         return encode_record(message, version)
 
     def encode_prefixed(self, message: Message, version: int) -> bytes:
-        """Encode a message behind its version, an int16: as in the metadata and assignment of a group's member.
+        """Encode a message after an int16 with its version, as in the metadata and assignment of a group member.
 
         Raises EncodeError.
         """
@@ -392,10 +392,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame:
-        """Decode a message behind its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
+        """Decode a message after its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
-        `message` is a class or a name. With `strict=False`, a newer version than the known ones is read as the highest
-        of them, as Kafka's consumer does. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
+        `message` is a class or a name. With `strict=False`, a newer version is read as the highest known version, as
+        Kafka's consumer does. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
         """
         from tagwire.frames.record_frames import decode_prefixed
 
@@ -413,7 +413,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame:
-        """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
+        """Decode a record of a log ("group", "transaction", "share", "cluster", "remote-log"): see `record_frames`."""
         from tagwire.frames.record_frames import decode_record
 
         return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
@@ -422,7 +422,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 def read_rest(
     cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Message:
-    """The message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
+    """Decode the message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
     message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
     left = memoryview(data).nbytes - end
     if left and strict:
@@ -432,5 +432,5 @@ def read_rest(
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    """Return the error that a frame's bytes at `offset` are not what is expected."""
+    """Return the error for unexpected bytes of a frame at `offset`."""
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

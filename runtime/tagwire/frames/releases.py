@@ -1,12 +1,12 @@
-"""The releases that have each version of a message, as a package knows them.
+"""The releases that have each version of a message.
 
 A package whose specs came from several releases has a module `releases` with a
-text for each message, made by the generator:
+string for each message, made by the generator:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-Each part has versions, and the first and last release with these bytes. A version that occurs
-twice was redefined: its bytes differ between the two spans.
+Each part has versions, and the first and last release in which their bytes are the same. A version
+that occurs twice was redefined: its bytes differ between the two spans.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """The text of a message's history, with versions of equal spans joined."""
+    """Return the history of a message as a string, joining versions with equal spans."""
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
@@ -33,7 +33,7 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
 
 def parse_releases(text: str) -> dict[int, Spans]:
-    """The spans of each version, from the text that `releases_text` made."""
+    """Return the spans of each version, from the string that `releases_text` made."""
     found: dict[int, Spans] = {}
     for part in text.split("; "):
         versions, first, last = part.split(" ")

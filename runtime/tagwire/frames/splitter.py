@@ -1,9 +1,9 @@
-"""Cutting a stream of bytes into frames, without any I/O.
+"""Split a stream of bytes into frames, without I/O.
 
-A frame on a Kafka connection is an int32 size and that many bytes. Bytes go in as they come
-from a socket or a file, and whole frames come out. The time is linear in the bytes, however
-they are cut: a frame is not touched before it is complete, and a `bytearray` drops its front
-without moving the rest.
+A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as
+they come from a socket or a file, and yields whole frames. The time is linear in the bytes,
+however they arrive: a frame is not touched before it is complete, and a `bytearray` drops its
+front without moving the rest.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tagwire.errors import DecodeError, LimitError
 from tagwire.text_format import count
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
-"""The default of Kafka's brokers (`socket.request.max.bytes`)."""
+"""The default limit of Kafka's brokers (`socket.request.max.bytes`)."""
 
 _SIZE_WIDTH: Final = 4
 
@@ -21,8 +21,8 @@ _SIZE_WIDTH: Final = 4
 class FrameSplitter:
     """Splits a stream into frames: `feed` it bytes, then iterate over the complete frames.
 
-    Iterating again continues where it stopped. A size below zero or above `max_size`
-    raises, and every later call raises, too: the next frame can't be found.
+    A new iteration continues where the last one stopped. A size below zero or above
+    `max_size` raises, and so does every later call: the next frame can't be found.
     """
 
     __slots__ = ("_buffer", "max_size", "offset")
@@ -30,25 +30,25 @@ class FrameSplitter:
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
         self._buffer = bytearray()
         self.max_size = max_size
-        """The longest frame that is taken, in bytes, without its size."""
+        """The maximum frame length in bytes, without the size."""
         self.offset = 0
-        """Where in the stream the next frame's size begins."""
+        """The stream position of the next frame's size."""
 
     @property
     def pending(self) -> int:
-        """Bytes fed that have not come out as frames yet."""
+        """The number of bytes fed that were not yet returned in frames."""
         return len(self._buffer)
 
     def rest(self) -> bytes:
-        """The bytes that have not come out as frames yet."""
+        """Return the bytes that were not yet returned in frames."""
         return bytes(self._buffer)
 
     def feed(self, data: Any) -> None:
-        """Take some more of the stream: any bytes-like object, of any length."""
+        """Take more bytes of the stream: any bytes-like object, of any length."""
         self._buffer += data
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each whole frame, without its size. Raises DecodeError (LimitError for a size over the limit)."""
+        """Yield each whole frame, without its size. Raises DecodeError (LimitError for a size over the limit)."""
         while (size := self._size()) is not None and len(self._buffer) >= _SIZE_WIDTH + size:
             with memoryview(self._buffer) as view:
                 frame = bytes(view[_SIZE_WIDTH : _SIZE_WIDTH + size])
@@ -57,7 +57,7 @@ class FrameSplitter:
             yield frame
 
     def close(self) -> None:
-        """The stream has ended. Raises DecodeError where it ends inside a frame, or where frames were not taken."""
+        """End the stream. Raises DecodeError if it ends inside a frame, or if frames were not taken."""
         if not self._buffer:
             return
         size = self._size()
@@ -69,7 +69,7 @@ class FrameSplitter:
         raise self._fault(DecodeError, found, "no more than was taken")
 
     def _size(self) -> int | None:
-        """The size of the next frame, None while it is not there."""
+        """Return the size of the next frame, None if it is not complete."""
         if len(self._buffer) < _SIZE_WIDTH:
             return None
         size = int.from_bytes(self._buffer[:_SIZE_WIDTH], "big", signed=True)

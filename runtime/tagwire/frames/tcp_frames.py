@@ -1,11 +1,11 @@
 """The frames in one direction of a TCP connection, some of whose bytes may be missing from a capture.
 
-Sizes lead from frame to frame as long as no byte is missing. After a gap, the size of the
-damaged frame may still tell where the next one begins. Otherwise the next frame is searched:
-a size, a plausible head of a request or response of this connection, and after the frame
-another such head or the end of a segment. Skipped bytes are reported as `LostBytes`.
+While no byte is missing, each size gives the position of the next frame. After a gap, the size
+of the damaged frame may still give it. Otherwise the next frame is searched: a size, a
+plausible header of a request or response of this connection, and after the frame another such
+header or the end of a segment. Skipped bytes are reported as `LostBytes`.
 
-The search reads each byte once, and keeps no more than the largest frame.
+The search reads each byte once, and keeps at most the largest frame.
 """
 
 import re
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
 _VERSIONS: Final = 1 << 6
-"""API keys and versions that a request may have where no registry says which there are."""
+"""The limit of plausible API keys and versions without a registry."""
 
 
 class LostBytes(NamedTuple):
@@ -72,7 +72,7 @@ class RequestHeaders:
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
-        """Count a request: its response has its correlation ID."""
+        """Count a request: its response will have the same correlation ID."""
         if len(frame) >= 8:
             self._waiting[_int32(frame, 4)] += 1
 
@@ -109,7 +109,7 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Count a response: one request less waits for this correlation ID."""
+        """Count a response: one request fewer waits for this correlation ID."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -125,25 +125,25 @@ class _Search:
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
         self.dropped = 0
-        """Bytes before `data`, in which no frame begins."""
+        """The number of bytes before `data`, in which no frame begins."""
         self._headers = headers
         self._checked = 0
         self._waiting: list[tuple[int, int]] = []
-        """A heap: end and begin of what may be a frame and is not decided yet."""
+        """A heap of possible frames that are not decided yet: end and begin."""
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Take more bytes; returns the position in `data` of the first plausible frame, None if there is none yet."""
+        """Take more bytes; return the position in `data` of the first plausible frame, None if there is none yet."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """No more bytes follow here; the first frame that is whole."""
+        """Return the first complete frame, because no more bytes follow."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
-        """Those that can be decided now; they wait no longer."""
+        """Yield and remove the possible frames that can be decided now."""
         later = []
         while self._waiting and self._waiting[0][0] <= len(self.data):
             end, at = heappop(self._waiting)
@@ -155,14 +155,14 @@ class _Search:
             heappush(self._waiting, each)
 
     def _is_decidable(self, end: int) -> bool:
-        """Whether a segment ends where the frame does, or the next head is there."""
+        """Whether a segment ends where the frame does, or the next header is available."""
         return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
         return end == len(self.data) or self._headers.follows(self.data, at, end)
 
     def _new(self) -> int | None:
-        """The first frame in the bytes that were not searched before."""
+        """Return the position of the first frame in bytes that were not searched before."""
         last = len(self.data) - self._headers.width
         for match in self._headers.pattern.finditer(self.data, self._checked):
             at = match.start()
@@ -178,33 +178,33 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Let go of what no frame can begin in; only now and then, since it asks all that may be one."""
+        """Drop the bytes in which no frame can begin. Done rarely, because it scans all possible frames."""
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # stays a heap
+        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # still a heap
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
 
 class DirectionFrames:
-    """Bytes of a direction in their order, and how many are missing, to frames and losses."""
+    """Turns the bytes of a direction, in order, and the sizes of gaps into frames and losses."""
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """With `is_start`, the first byte is that of the connection; otherwise it is the first that was captured."""
+        """`is_start` says that the first byte is the connection's; otherwise it is the first byte captured."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
         self._search: _Search | None = None
         self._skip: int | None = None
-        """Bytes up to the end of a frame that a gap has damaged."""
+        """The number of bytes to the end of a frame that a gap has damaged."""
         self._missing = self._skipped = 0
         self._reason = ""
 
     def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
-        """The frames that are whole with these bytes."""
+        """Yield the frames that these bytes complete."""
         if not self._is_start:
             self._is_start = True
             if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):
@@ -221,7 +221,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """So many bytes are missing here; what is whole before them."""
+        """Yield the complete frames before a gap of `count` bytes."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -239,7 +239,7 @@ class DirectionFrames:
             self._begin_search(self._reason)
 
     def close(self) -> Iterator[bytes | LostBytes]:
-        """No more bytes follow; what is left."""
+        """Yield what is left at the end of the direction."""
         yield from self._settle()
         if self._search is not None:
             self._restart(self._search)
@@ -262,14 +262,14 @@ class DirectionFrames:
                 for frame in self._splitter:
                     self._headers.take(frame)
                     yield frame
-            except DecodeError as error:  # of a size: the next frame may begin behind its first byte
+            except DecodeError as error:  # an invalid size: the next frame may begin one byte later
                 data = self._splitter.rest()[1:]
                 self._skipped += 1
                 self._splitter = FrameSplitter()
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """At the end of a search, the complete frames that nothing follows."""
+        """At the end of a search, yield the complete frames that nothing follows."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()
@@ -280,12 +280,12 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Search after a gap; the bytes before it hold no frame."""
+        """Start searching after a gap; the bytes before it hold no frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """The search has ended: the bytes from where a frame begins."""
+        """End the search; return the bytes from the start of the frame."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

@@ -1,1 +1,1 @@
-"""What unknown bytes may be, and which of two readings is the likelier."""
+"""Guess what unknown bytes may be, and which of two readings is more likely."""

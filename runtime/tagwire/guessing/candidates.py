@@ -1,12 +1,12 @@
-"""The messages that unknown bytes may be: every message of a package is tried, and the likeliest comes first.
+"""Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
-The first bytes of a request identify it; a response, or a message without header, has no such
-bytes, so all are tried, and any that reads strictly to the last byte is a candidate. Often
-there are several. `plausibility` ranks them by their values, and the distance between the
+The first bytes of a request identify it. A response, or a message without header, has no such
+bytes, so every message is tried, and each that decodes strictly to the last byte is a candidate.
+Often there are several. `plausibility` ranks them by their values, and the distance between the
 first and the second shows how reliable the result is. Record batches have checksums, so they
 are recognised with certainty.
 
-Versions of a message that read the same values from the bytes are one candidate, because
+Versions of a message that decode the bytes to the same values are one candidate, because
 nothing distinguishes them.
 """
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 KINDS: Final = ("request", "response", "batches", "message")
-"""What bytes may be: a request or response with its header, record batches, a message alone."""
+"""What bytes may be: a request or response with its header, record batches, or a message alone."""
 
 CLEARLY: Final = 16.0
-"""Bits by which the first candidate must be ahead of the second to be named alone: some 65,000 times as likely."""
+"""The lead in bits that makes the first candidate clear: it is about 65,000 times as likely as the second."""
 
 _ALONE: Final = 30.0
 """How much rarer messages without a header are than frames, in bits."""
 _FAULT: Final = 24.0
-"""The cost of a fault, in addition to the unread bytes after it."""
+"""The cost of an error, in addition to the cost of the unread bytes after it."""
 _SMALLEST_BATCH: Final = 26
-"""Bytes of an empty message of the oldest format, at offset 0."""
+"""The size in bytes of an empty message of the oldest format, at offset 0."""
 _HIGHEST_MAGIC: Final = 2
 _BEST_PARTS: Final = 3
 _PARTS_TRIED: Final = 1 << 16
-"""Bytes of input above which nothing is looked for that reads in part only."""
+"""The input size in bytes above which partial readings are not searched."""
 
 
 class Candidate:
-    """One possible meaning of the bytes. Versions that read them the same way share a candidate."""
+    """One possible meaning of the bytes. Versions that decode to the same values share a candidate."""
 
     __slots__ = ("bits", "kind", "message", "name", "traces", "versions", "whole", "why")
 
@@ -60,26 +60,26 @@ class Candidate:
         self.kind = kind
         """One of `KINDS`."""
         self.message = message
-        """The class; None for record batches, and for a header that names none."""
+        """The class; None for record batches, and for a header that does not name a message."""
         self.versions = tuple(versions)
-        """Those that read the bytes alike, ascending; the traces are of the last."""
+        """The versions that decode to the same values, ascending; the traces use the last of them."""
         self.traces = tuple(traces)
-        """What it reads, byte by byte; several for record batches, a batch each."""
+        """The traces; record batches have a trace for each batch."""
         self.bits = bits
-        """What the reading costs: less is likelier; with 8 bits for each byte it explains nothing."""
+        """The cost of the reading: a lower cost is more likely. Each unexplained byte costs 8 bits."""
         self.why = tuple(why)
-        """What speaks for it, and against it, in words."""
+        """The reasons for and against it, for people."""
         self.name = message.NAME if message is not None else self.traces[0].message_name
         self.whole = all(each.error is None for each in self.traces)
-        """Whether it reads every byte, strictly."""
+        """Whether every byte was decoded, strictly."""
 
     @property
     def version(self) -> int | None:
-        """The version that is shown: the highest that reads the bytes like this."""
+        """The version to show: the highest that decodes the bytes to these values."""
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the traces, as JSON-able values."""
+        """Return everything but the traces, as JSON-able values."""
         return {
             "kind": self.kind,
             "message": self.name,
@@ -102,16 +102,16 @@ class Guess:
     def __init__(self, candidates: Sequence[Candidate], size: int) -> None:
         self.candidates = tuple(candidates)
         self.size = size
-        """Bytes of the input."""
+        """The size of the input in bytes."""
 
     @property
     def best(self) -> Candidate | None:
-        """The likeliest candidate; None if there is none."""
+        """The most likely candidate; None if there is none."""
         return self.candidates[0] if self.candidates else None
 
     @property
     def clear(self) -> Candidate | None:
-        """The likeliest if it is whole, costs less than the bytes themselves, and is ahead by `CLEARLY`; else None."""
+        """The best candidate if it is whole, costs less than raw bytes, and is ahead by `CLEARLY`; else None."""
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
             return None
@@ -122,12 +122,12 @@ class Guess:
 
 
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
-    """The messages of `registry` that `data` (any bytes-like object, without the size of a frame) may be.
+    """Return the messages of `registry` that `data` (any bytes-like object, without the frame size) may be.
 
-    Candidates read every byte strictly, and are sorted by the cost of their values.
-    The request that the header names is listed even if only a part of it reads; other
+    Candidates decode every byte strictly, and are sorted by the cost of their values.
+    The request that the header names is listed even if only a part of it decodes; other
     partial readings are searched only if there is no complete one. Raises no error for
-    any bytes; ValueError for a kind that is not in `KINDS`.
+    any bytes, but ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"{unknown[0]!r} is none of the kinds {', '.join(KINDS)}")
@@ -148,7 +148,7 @@ Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
-    """The same bytes tried as everything."""
+    """Tries the same bytes as each kind of message."""
 
     def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
         self.registry = registry
@@ -161,7 +161,7 @@ class _Work:
     # ------------------------------------------------------------ whole readings
 
     def requests(self) -> Iterator[Candidate]:
-        """The request that the header names, as far as it reads."""
+        """Yield the request that the header names, as far as it can be decoded."""
         if "RequestHeader" not in self.registry:
             return
         try:
@@ -175,7 +175,7 @@ class _Work:
         yield self.candidate("request", message, [version] if version in message.VERSIONS else [], seen, 0.0, facts)
 
     def responses(self) -> Iterator[Candidate]:
-        """Every response that reads to the last byte."""
+        """Yield every response that decodes to the last byte."""
         if "ResponseHeader" not in self.registry:
             return
         classes = self.classes("response")
@@ -185,7 +185,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Every message that reads to the last byte without a header."""
+        """Yield every message that decodes to the last byte without a header."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
@@ -193,7 +193,7 @@ class _Work:
                 yield self.candidate("message", message, versions, seen, prior, [])
 
     def batches(self) -> Iterator[Candidate]:
-        """Record batches, up to the first at fault."""
+        """Yield record batches, up to the first invalid batch."""
         from tagwire.records.tracing import trace_batches
 
         if len(self.data) < _SMALLEST_BATCH:
@@ -201,7 +201,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # a library is missing that checksums need
+            return  # a library for checksums is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
         if (fault := seen[-1].error) is not None:
@@ -213,10 +213,10 @@ class _Work:
             facts = [count(whole, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)
 
-    # ------------------------------------------------------------ readings in part
+    # ------------------------------------------------------------ partial readings
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """The three that come furthest, where nothing reads it all."""
+        """Yield the three longest partial readings if no reading is complete."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -228,17 +228,17 @@ class _Work:
         ]
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
 
-    # ------------------------------------------------------------ what they share
+    # ------------------------------------------------------------ common helpers
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """The messages of a kind, or all but headers."""
+        """Return the messages of a kind, or all messages except headers."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """The versions that read every byte, those that read the same value together."""
+        """Yield the versions that decode every byte, grouped by equal values."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:
@@ -287,13 +287,13 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Whether offset, length and magic byte are those of a batch of Kafka's formats; few other bytes have that."""
+    """Whether offset, length and magic byte match one of Kafka's batch formats, which is rarely a coincidence."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 
 
 def _is_past_header(seen: Trace) -> bool:
-    """Whether a request in part has at least its header."""
+    """Whether a partial request has at least its header."""
     return len(seen.parts) > 1 or (bool(seen.parts) and seen.parts[0].complete)
 
 

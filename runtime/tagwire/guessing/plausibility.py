@@ -1,11 +1,11 @@
-"""How likely a reading of bytes is, measured in bits: the cost of telling its values to a reader who knows the message.
+"""The plausibility of a reading in bits: the cost of describing its values to a reader who knows the message.
 
 Bytes of a message hold the values that people and programs use: small numbers, zeros, -1,
-names in letters, known error codes. Read as another message, the same bytes are large numbers
-and strings of odd characters. So ordinary values cost few bits and odd ones many, and the
-cheaper of two readings is likelier: one bit less means twice as likely. This is minimum
-description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen
-by hand and tried on captured traffic; they are not measured from it.
+names in letters, known error codes. Decoded as another message, the same bytes are large numbers
+and strings of unusual characters. So common values cost few bits and unusual values many, and
+the cheaper of two readings is more likely: one bit less means twice as likely. This is minimum
+description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by
+hand and tried on captured traffic; they are not measurements.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
 _ODD: Final = 24.0
-"""The cost of values that senders hardly write: an unknown error code, an unknown tag."""
+"""The cost of values that senders rarely write: an unknown error code, an unknown tag."""
 _NULL: Final = 2.0
 CHECKED: Final = 8.0
 """The cost of record batches with any content, because their checksums identify them."""
@@ -37,9 +37,9 @@ NameOf = Callable[[int], "str | None"]
 
 
 def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | None = None) -> float:
-    """The cost of a reading in bits; bytes after a fault cost more than any field.
+    """Return the cost of a reading in bits; bytes after an error cost more than any field.
 
-    `error_name` returns the name of an error code, None for an unknown one.
+    `error_name` returns the name of an error code, None for an unknown code.
     """
     cost = sum(_part(part, error_name, limits) for part in trace.parts)
     read = max((part.end for part in trace.parts), default=0)
@@ -47,7 +47,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    """A header or a body. Elements of an array are often alike: what comes again costs ever less."""
+    """Return the cost of a header or body. Array elements are often alike, so repeated values become cheaper."""
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
     for node in part.walk():
@@ -65,7 +65,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """The field, whichever element of its arrays it is in, and what of it the node is."""
+    """Identify the field, ignoring array indexes, and the part of the field that the node is."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
@@ -78,7 +78,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # else a struct, whose fields are nodes of their own
+        return 1.0 if kind == "bool" else 0.0  # otherwise a struct, whose fields are separate nodes
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)
@@ -88,7 +88,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # floating: no number is likelier than another
+    return 8.0 * node.header_length  # all floating-point numbers are equally likely
 
 
 def _error_code(value: int, name_of: NameOf) -> float:
@@ -98,7 +98,7 @@ def _error_code(value: int, name_of: NameOf) -> float:
 
 
 def _integer(value: int) -> float:
-    """Elias' delta code, with a short word for -1 and a longer one for other negatives."""
+    """Return the length of Elias' delta code, with a short code for -1 and a longer one for other negatives."""
     if value == -1:
         return 3.0
     bits = (abs(value) + 1).bit_length() - 1
@@ -124,13 +124,13 @@ def _bytes(kind: str, value: bytes, limits: Limits | None) -> float:
 
 
 def _uuid(value: UUID) -> float:
-    """Random ones cost what they are long; those that are mostly zero are hardly made by anybody."""
+    """Return the cost of a UUID: its full length if it is random. Mostly zero bytes are very unlikely."""
     is_random = value.version == 4 or len(set(value.bytes)) > 8
     return 100.0 if is_random else 128.0 + _ODD
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Whether these are record batches by their checksums; the last may be cut off, as brokers do it."""
+    """Whether checksums prove that these are record batches; brokers may cut off the last one."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

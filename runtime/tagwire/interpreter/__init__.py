@@ -1,1 +1,1 @@
-"""Reading and writing by layout: error places, leniency, limits, checksums; and schemas built at run time."""
+"""Decode and encode by layout: error positions, leniency, limits, checksums; and schemas built at run time."""

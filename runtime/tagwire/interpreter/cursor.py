@@ -1,7 +1,7 @@
-"""The state of a reader by layout: position, extent and path, and the errors raised there.
+"""The state of a layout reader: position, extent and path, and the errors raised there.
 
 This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and
-errors with their places. The walk over fields is built on it.
+errors with their positions. The walk over fields is built on it.
 """
 
 from struct import unpack_from
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LayoutCursor:
-    """A place in the bytes of one message."""
+    """A position in the bytes of one message."""
 
     def __init__(
         self,
@@ -33,15 +33,15 @@ class LayoutCursor:
         self.layout = layout
         self.buf = buf
         self.raw = buf if raw is None else raw
-        """What bytes fields are slices of: `buf`, or a view of the same bytes."""
+        """The buffer that field values are slices of: `buf`, or a view of the same bytes."""
         self.pos = offset
         self.end = len(buf)
-        """Where the extent being read ends: the input, a tagged field, an enclosing length."""
+        """The end of the current extent: the input, a tagged field, or an enclosing length."""
         self.strict = strict
         self.limits = limits
         self.recorder = recorder
         self.canonical = True
-        """Whether writing the value gives the bytes that were read."""
+        """Whether encoding the value gives the bytes that were read."""
         self.path: list[str | int] = []
         self.elements = 0
         self.unknown_tags = 0
@@ -49,15 +49,15 @@ class LayoutCursor:
 
     @property
     def left(self) -> int:
-        """Bytes from the position to the end of the extent."""
+        """The number of bytes from the position to the end of the extent."""
         return self.end - self.pos
 
-    # ------------------------------------------------------------ refusing
+    # ------------------------------------------------------------ rejecting
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise the error for this place."""
+        """Raise the error for the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,
@@ -68,13 +68,13 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Refuse what only lenient readers take."""
+        """Reject input that only lenient readers accept."""
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False
 
     def bound(self, limit: str, amount: int) -> None:
-        """Refuse more of something than the limits allow."""
+        """Raise LimitError if an amount exceeds a limit."""
         most = getattr(self.limits, limit)
         if most is not None and amount > most:
             what = limit.replace("_", " ")
@@ -84,24 +84,24 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """A node of the trace begins, if there is one: of a type, or of what a text says."""
+        """Open a node of the trace, if there is a trace: of a type, or described by a string."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 
     def note(self, value: Any) -> None:
-        """What the innermost open node of the trace holds."""
+        """Set the content of the innermost open node of the trace."""
         if self.recorder is not None:
             self.recorder.note(value)
 
     def close(self) -> None:
-        """The innermost open node of the trace ends here."""
+        """Close the innermost open node of the trace at the current position."""
         if self.recorder is not None:
             self.recorder.close(self.pos)
 
     # ------------------------------------------------------------ bytes, varints, lengths
 
     def take(self, count: int) -> int:
-        """Move over `count` bytes and return where they begin."""
+        """Move over `count` bytes and return the offset where they begin."""
         start = self.pos
         if count > self.end - start:
             self.fail(f"{byte_count(self.end - start)} left", byte_count(count))
@@ -109,7 +109,7 @@ class LayoutCursor:
         return start
 
     def raw_varint(self, size: int) -> int:
-        """An unsigned varint of at most `size` bytes."""
+        """Read an unsigned varint of at most `size` bytes."""
         start = self.pos
         value = 0
         for shift in range(0, 7 * size, 7):
@@ -122,7 +122,7 @@ class LayoutCursor:
         self.fail(f"a varint of more than {size} bytes", f"at most {size}", start)
 
     def uvarint(self) -> int:
-        """A length, count or tag; negative (lenient only) where bit 31 is set, as an int32 is in Java."""
+        """Read a length, count or tag. If bit 31 is set, it is negative (lenient only), as an int32 is in Java."""
         start = self.pos
         value = self.raw_varint(5)
         if value > UVARINT_MAX:
@@ -148,7 +148,7 @@ class LayoutCursor:
 
 
 def dotted(path: list[str | int]) -> str:
-    """`["topics", 3, "name"]` as `topics[3].name`."""
+    """Format `["topics", 3, "name"]` as `topics[3].name`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -156,7 +156,7 @@ def dotted(path: list[str | int]) -> str:
 
 
 def byte_count(count: int) -> str:
-    """`1 byte`, `2 bytes`."""
+    """Format a number of bytes as `1 byte` or `2 bytes`."""
     return "1 byte" if count == 1 else f"{count} bytes"
 
 

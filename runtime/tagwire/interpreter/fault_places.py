@@ -1,10 +1,10 @@
-"""From the place of a fault to the error: the interpreter reads on where the native walk stopped, and fails at once.
+"""Turn the error position of the native engine into an error: the interpreter continues there, and fails at once.
 
-The native engine finds the place of a fault in a walk of its own
-(`_native/engine/walk.h`): what could not be read, the path and the position, where the
-extent ends, and what was counted for the limits. What the fault is, in words,
-is the interpreter's to say. So the words have one source, and a fault costs
-what its own field costs, not what the bytes before it do.
+The native engine finds the error position in a separate walk (`_native/engine/walk.h`):
+the kind of item that could not be read, its path and position, the end of the
+extent, and the counts for the limits. Only the interpreter describes errors, so the
+descriptions have one source, and an error costs as much as its own field, not as
+much as all bytes before it.
 """
 
 from enum import IntEnum
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Site(IntEnum):
-    """What could not be read; the names and numbers of `tw_site` in walk.h."""
+    """The kind of item that could not be read; names and numbers match `tw_site` in walk.h."""
 
     VALUE = 1
     SECTION = 2
@@ -34,16 +34,16 @@ class Site(IntEnum):
 
 
 FaultPlace = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""Site, path, position, end of the extent, tag, its size, and what was counted: elements, unknown tags, their bytes."""
+"""Site, path, position, end of the extent, tag, tag size, and counts: elements, unknown tags, unknown tag bytes."""
 
 
 def refuse_bytes(layout: Layout, data: bytes, place: FaultPlace, limits: Limits) -> None:
-    """Raise the DecodeError of the fault at `place`; LimitError where the limits are the reason."""
+    """Raise the DecodeError for an error at `place`, or LimitError if a limit is the reason."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 
 
 def read_on(reader: LayoutReader, place: FaultPlace) -> None:
-    """Let a reader continue at `place`, where it fails; its recorder has everything before that."""
+    """Continue a reader at `place`, where it fails; its recorder has everything before that."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
@@ -81,7 +81,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Read what of a struct is not a field: its tag section, an entry of that, its end."""
+    """Read a part of a struct that is not a field: its tag section, a tag entry, or its end."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)
@@ -94,7 +94,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """The type that a path leads to, and a scope for each struct that is around it, itself included."""
+    """Return the type that a path leads to, and a scope for each enclosing struct, including itself."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

@@ -1,10 +1,10 @@
-"""What a reader by layout does with the parts that only record formats have.
+"""Read the parts that only record formats have, by layout.
 
-Between `LayoutCursor` (bytes and places) and `LayoutReader` (the walk over
-fields): lengths and checksums of what follows, values that are fixed or have
-named bits, and bytes that are packed. Unpacked bytes are read as an input of
-their own; a fault in them has the place of the packed bytes, and says where in
-the unpacked ones it is.
+This is the middle of `LayoutReader`, between `LayoutCursor` (bytes and positions)
+and the walk over fields: lengths and checksums of following bytes, constant values,
+named bits, and compressed bytes. Decompressed bytes are read as a separate input;
+an error in them has the position of the compressed bytes, and its message gives the
+position in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -18,32 +18,32 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 PLACES = ""
-"""The key, not a field's name, under which a scope keeps the positions of its struct's checksums."""
+"""The key, not a field name, under which a scope keeps the positions of its struct's checksums."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""By the start of an array: the number of its valid elements, and position, count and last number after these.
+"""By the start of an array: the number of its valid elements, then the position, count and last number after them.
 
 The last number is set if the elements must be in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]
-"""The values so far of a struct (the last) and of those around it."""
+"""The values read so far of a struct (last) and of the enclosing structs."""
 
 
 class FramedCursor(LayoutCursor):
-    """A place in bytes that may be enclosed, covered by a checksum, or packed."""
+    """A position in bytes that may be enclosed, covered by a checksum, or compressed."""
 
     packed_at: int | None = None
-    """Where the packed bytes begin whose content is being read, or None."""
+    """Where the compressed bytes begin whose content is being read, or None."""
     good: Good = MappingProxyType({})
-    """What the native engine has read of arrays, in bytes that have a fault; their elements are not read again."""
+    """The array elements that the native engine has read before an error; they are not read again."""
     fault_at = 0
-    """Where the last fault was, in the bytes that were being read then."""
+    """The position of the last error, in the bytes that were being read."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise the error for this place."""
+        """Raise the error for the current position."""
         self.fault_at = self.pos if offset is None else offset
         if self.packed_at is None:
             super().fail(found, expected, offset, error)
@@ -51,17 +51,17 @@ class FramedCursor(LayoutCursor):
         super().fail(found + where, expected, self.packed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
-        """A value of a type, with its node in the trace."""
+        """Read a value of a type, with its node in the trace."""
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
-        """A value of a type."""
+        """Read a value of a type."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """An item that frames others, or is framed, packed or checked."""
+        """Read an item that frames others, or is framed, compressed or checked."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -76,13 +76,13 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            value = self.extent_end(kind, value, start) - self.pos  # what is left for the other item
+            value = self.extent_end(kind, value, start) - self.pos  # the rest is the length of the other item
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """An item whose length was stated by another one."""
+        """Read an item whose length another item gave."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -90,10 +90,10 @@ class FramedCursor(LayoutCursor):
         return value
 
     def packed(self, item: Item, scopes: Scopes) -> Any:
-        """An item whose bytes may be packed: an array in its extent, or a value that holds more of the format."""
+        """Read an item whose bytes may be compressed: an array in its extent, or a value with nested messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        if codec == "none" or (isinstance(item.type, Array) and not self.left):  # no records may be no bytes
+        if codec == "none" or (isinstance(item.type, Array) and not self.left):  # zero records may take zero bytes
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
         if isinstance(item.type, Array):
@@ -102,7 +102,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # else it stays as it is
+            if self.recorder is not None and value is not None:  # otherwise the value stays unread
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)
@@ -112,21 +112,21 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ lengths and counts
 
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
-        """Where the extent ends whose length `size`, written at `start`, was just read."""
+        """Return the end of the extent whose length `size`, written at `start`, was just read."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
             self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
-        """Refuse bytes that are left over in an extent."""
+        """Reject bytes that are left over in an extent."""
         if self.left:
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """A value that was read at `start`, unless its item forbids it."""
+        """Return a value that was read at `start` if its item allows it."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -139,7 +139,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Refuse bytes, from here to the end of the extent, that do not have the checksum written at `at`."""
+        """Reject the bytes from here to the end of the extent unless they have the checksum written at `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -148,12 +148,12 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the valid elements of the array that begins at `start`; returns their number, and the last number."""
+        """Skip the valid elements of the array that begins at `start`; return their number, and the last number."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Refuse an array that is empty and must not be, or whose elements do not ascend; `values` begin at `first`."""
+        """Reject an empty array that must have elements, or descending elements; `values` begin at index `first`."""
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
         order = kind.order
@@ -166,15 +166,15 @@ class FramedCursor(LayoutCursor):
                 how = "unsigned" if order.unsigned else "signed"
                 self.fail(f"{order.field} {two} after {one}", f"ascending ones, each once ({how})")
 
-    # ------------------------------------------------------------ packed bytes
+    # ------------------------------------------------------------ compressed bytes
 
     def codec(self, packing: Compression, scopes: Scopes) -> str:
-        """How bytes are packed: the name of a codec, or `none`."""
+        """Return the name of the codec, or `none`."""
         return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Read what the bytes from `start` to `end` unpack to; at the end of the block the position is `end`."""
+        """Read the decompressed content of the bytes from `start` to `end`; after the block, the position is `end`."""
         from tagwire.wire.compression import PackingFault, unpack
 
         if self.packed_at is not None:
@@ -187,16 +187,16 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # its places are outside
+        self.good = {}  # its positions refer to the outer bytes
         self.pos, self.end, self.packed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # not after an error: the place is within
+        self.buf, self.raw, self.end = outside  # not restored after an error, whose position is within
         self.pos, self.packed_at = end, None
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """The value of a field that was read already, in the struct itself or in the nearest around it; 0 for none."""
+    """Return the value of a field that was already read, in the struct or the nearest enclosing one; 0 if absent."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]
@@ -204,6 +204,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """What an element of an ordered array is ordered by."""
+    """Return the number by which an element of an ordered array is ordered."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -1,17 +1,16 @@
-"""Decoding by layout: the one walk behind lenient reading, traces and error places.
+"""Decoding by layout: the one walk behind lenient reading, traces and error positions.
 
-Generated serializers and the native engine are fast and don't track places. When they reject
+Generated serializers and the native engine are fast and don't track positions. When they reject
 bytes, this reader reads the same bytes by the same layout, keeps the field path, and raises the
 error for users. With `strict=False` it accepts what Kafka's own reader accepts; with a recorder
 it records every field. Values of a struct without a class are dicts.
 
-Leniencies (each makes `canonical` false): any negative length is null, any
-non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
-below zero is null and any other present, varints may be longer than needed,
-tags may repeat (the last counts) or descend, an unknown one above 2^31 - 1 is
-dropped (Kafka keeps it and fails when it writes), the size of a known tagged
-field is not held against its value, a union may have none or several of its
-alternatives, keys may repeat, bytes may follow the message.
+Lenient reading accepts the following, each of which makes `canonical` false: any negative length
+is null; any non-zero boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker
+below zero is null and any other marker means present; varints may be longer than needed; tags may
+repeat (the last one counts) or descend; an unknown tag above 2^31 - 1 is dropped (Kafka keeps it
+and fails when it writes it); the size of a known tagged field need not match its value; a union
+may have none or several of its alternatives; keys may repeat; bytes may follow the message.
 """
 
 from struct import unpack_from
@@ -57,9 +56,9 @@ def decode(
     limits: Limits,
     good: Good | None = None,
 ) -> tuple[Any, int]:
-    """The message at `offset`, and its end; with `whole` (and strict) nothing may follow it.
+    """Return the message at `offset`, and its end; with `whole` (and strict) nothing may follow it.
 
-    `good` is for bytes that have a fault. Raises DecodeError, or LimitError where `limits` stop it.
+    `good` is for bytes with an error. Raises DecodeError, or LimitError if they exceed `limits`.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:
@@ -71,7 +70,7 @@ class LayoutReader(TagSectionReader):
     """One walk over one message."""
 
     def message(self, *, whole: bool) -> Any:
-        """The value of the message; the position is then after it."""
+        """Read the value of the message, and move to the position after it."""
         self.open(str(self.layout), self.pos)
         if not 0 <= self.pos <= self.end:
             self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")
@@ -91,7 +90,7 @@ class LayoutReader(TagSectionReader):
     # ------------------------------------------------------------ structs and their fields
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
-        """A struct; `around` are the values so far of the structs that hold it."""
+        """Read a struct; `around` are the values read so far of the enclosing structs."""
         scopes = (*around, {})
         self.bound("depth", len(scopes))
         end = self.end
@@ -115,7 +114,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """An item that is there."""
+        """Read an item that is present."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
@@ -155,7 +154,7 @@ class LayoutReader(TagSectionReader):
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """The value at `start`."""
+        """Convert the raw value at `start`."""
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
@@ -199,7 +198,7 @@ class LayoutReader(TagSectionReader):
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
             return None
-        # Before anything is allocated: each element takes at least `minimum` bytes.
+        # Checked before allocation: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
             self.fail(f"{count} element{'s' * (count != 1)}", most, start)
@@ -214,7 +213,7 @@ class LayoutReader(TagSectionReader):
         return values
 
     def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
-        """Elements of which each has a key of its own."""
+        """Read elements that must have different keys."""
         keys = Keys(type.unique)
         values = []
         for index in range(count):
@@ -224,7 +223,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """The number of elements, from another item."""
+        """Return the number of elements, from another item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")
@@ -234,7 +233,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the element with the fault was counted already
+            self.elements -= 1  # the invalid element was counted already
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))
@@ -272,7 +271,7 @@ class LayoutReader(TagSectionReader):
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:
-    """Whether an item with this condition is on the wire; `scopes` are the values so far, the outermost first."""
+    """Whether an item with this condition is present; `scopes` are the values so far, outermost first."""
     value: int = lookup(condition.field, scopes)
     return value & condition.mask == condition.equals
 
@@ -281,7 +280,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(PLACES, None)
     for name in struct.framing:
-        if cls is not None or name not in dict(struct.checks):  # in a dict, a checksum may be looked at
+        if cls is not None or name not in dict(struct.checks):  # a checksum is kept in a dict for inspection
             del values[name]
     if cls is None:
         if not values.get("unknown_tags", True):

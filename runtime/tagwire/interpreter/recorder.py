@@ -1,4 +1,4 @@
-"""What a reader by layout reports: `tagwire.explain.spans.SpanRecorder` makes traces of these calls."""
+"""The interface by which a layout reader reports fields. `tagwire.explain.spans.SpanRecorder` makes traces of them."""
 
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,16 +11,16 @@ class Recorder(Protocol):
     """Called where a part begins, for its content, and where it ends. Calls nest like the bytes."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
-        """Something begins: a field, an element, a struct, a tag section."""
+        """Begin a part: a field, an element, a struct, or a tag section."""
 
     def note(self, value: Any) -> None:
-        """What the innermost one holds."""
+        """Set the content of the innermost part."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """What the bits of the one that was closed last are called."""
+        """Set the names of the bits of the part that was closed last."""
 
     def close(self, end: int) -> None:
-        """The innermost one ends."""
+        """End the innermost part."""
 
     def unpack(self, data: bytes, end: int) -> None:
-        """The innermost one has packed bytes, which end at `end`; what opens in it are places in `data`."""
+        """Note that the innermost part is compressed and ends at `end`; inner positions refer to `data`."""

@@ -1,7 +1,7 @@
-"""What a reader by layout holds against rules over several fields: unions of tagged fields, and keys of elements.
+"""Check rules over several fields while reading by layout: unions of tagged fields, and keys of elements.
 
-Between `FramedCursor` and `LayoutReader`. A lenient reader takes what breaks these rules: no such bytes are ambiguous,
-and a person can look at them.
+Between `FramedCursor` and `LayoutReader`. A lenient reader accepts input that breaks these rules: the bytes are
+unambiguous, and a person can inspect them.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from tagwire.text_format import shown
 
 
 class TagFields:
-    """What a tag section may hold, and what it holds beyond that."""
+    """The known fields and the unions of a tag section."""
 
     __slots__ = ("known", "unions", "unknown")
 
@@ -25,10 +25,10 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A place in bytes, and the values before it that exclude what may stand there."""
+    """A position in bytes, with checks against values that were read before."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
-        """Refuse the tagged field `name`, which begins at `start`, beside another alternative of its union."""
+        """Reject the tagged field `name` at `start` if another alternative of its union is present."""
         union = fields.unions.get(name)
         if union is None or values[name] is None:
             return
@@ -37,14 +37,14 @@ class RuledCursor(FramedCursor):
             self.deviate(f"{name} beside {others[0]}", f"one alternative of the union {union.name}", start)
 
     def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
-        """Refuse a section from `start` on without an alternative, unless an unknown tag may be a newer one."""
+        """Reject a section at `start` without an alternative, unless an unknown tag may be a newer alternative."""
         for union in section.unions:
             if not present_alternatives(union, values.get) and not values["unknown_tags"]:
                 expected = f"one of {', '.join(union.alternatives)}"
                 self.deviate(f"no alternative of the union {union.name}", expected, start)
 
     def own_key(self, keys: Keys, index: int, element: Any, start: int) -> None:
-        """Refuse an element, which begins at `start`, with the key of one before it."""
+        """Reject an element at `start` that has the same key as an earlier element."""
         twin = keys.twin(index, element)
         if twin is not None:
             self.path.append(index)
@@ -53,5 +53,5 @@ class RuledCursor(FramedCursor):
             self.path.pop()
 
     def shown_key(self, name: str, value: Any) -> str:
-        """The value of a field of a key in a few words, unless it is sensitive."""
+        """Return a short form of a key field's value, or hide it if it is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive([*self.path, name]) else shown(value)

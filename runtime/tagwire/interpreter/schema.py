@@ -1,11 +1,11 @@
-"""Schemas built at run time: bytes from plain dicts, without generated code.
+"""Schemas built at run time: encode plain dicts without generated code.
 
-The counterpart of the constructor in the first draft of KIP-482, which gives a
-schema a map of optional fields by tag beside its fields in order. With such a
-map, be it an empty one, a struct begins with a buffer of optional fields; its
-lengths are varints, whose kind the draft leaves open. Strings, bytes and arrays
-have the lengths of old, int16 and int32. The bytes are those of classes
-generated from the same spec: both are layouts.
+This is the counterpart of the constructor in the first draft of KIP-482, which
+takes a list of fields and a map of optional fields by tag. With such a map, even
+an empty one, a struct begins with a buffer of optional fields; its lengths are
+varints, whose kind the draft leaves open. Strings, bytes and arrays have int16 and
+int32 lengths, as before KIP-482. Classes generated from the same spec give the
+same bytes, because both use layouts.
 
     foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
     response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})
@@ -50,11 +50,11 @@ _LENGTHS: Final = {"zigzag": VARINT, "unsigned": UVARINT}
 class Field:
     """A field of a schema.
 
-    `type` is the name of a primitive ("int32"), of an array of them ("[]int32"),
-    a `Schema` for a struct, or `[schema]` for an array of structs. Strings,
-    bytes, records and arrays may be `nullable`. `default` is the value of a
-    field that is left out; if not given: 0, False, "", b"", (), a zero UUID, a
-    struct of its own defaults, and for nullable records None.
+    `type` is the name of a primitive ("int32") or of an array of primitives
+    ("[]int32"), a `Schema` for a struct, or `[schema]` for an array of structs.
+    Strings, bytes, records and arrays may be `nullable`. `default` is the value of
+    an omitted field; if not given: 0, False, "", b"", (), a zero UUID, a
+    struct of its own defaults, and None for nullable records.
 
     Raises SchemaError for a contradiction.
     """
@@ -87,8 +87,8 @@ class Schema:
 
     Without `optional_fields` there is no buffer; an empty mapping makes an empty
     buffer, which later versions may fill. `length_varint` ("zigzag" or "unsigned") and
-    `counts_tag` (whether an entry's length counts the two bytes of its tag) select
-    readings that the draft leaves open. The draft allows no arrays of structs as
+    `counts_tag` (whether an entry's length counts the two bytes of its tag) choose
+    between interpretations of the draft. The draft allows no arrays of structs as
     optional fields; `allow_struct_arrays` does.
 
     Raises SchemaError for a contradiction.
@@ -113,26 +113,26 @@ class Schema:
             section = OptionalBuffer(tuple(tagged), _LENGTHS[length_varint], counts_tag=counts_tag)
         items = tuple(_checked(field).item for field in fields)
         self.layout = Layout(name, None, StructLayout(name, items, section=section))
-        """What the schema comes to; also for `tagwire.trace(schema.layout, data)`."""
+        """The layout of the schema, for `tagwire.trace(schema.layout, data)` for example."""
 
     def encode(self, value: Mapping[str, Any]) -> bytes:
-        """A mapping of field names to values as bytes; fields that are left out have their defaults.
+        """Encode a mapping of field names to values; omitted fields have their defaults.
 
-        Optional fields at their default are not written. Unknown optional fields are
+        Optional fields with their default value are not written. Unknown optional fields are
         under "unknown_tags", as bytes by tag. Raises EncodeError.
         """
         return encode(self.layout, value)
 
     def encoded_size(self, value: Mapping[str, Any]) -> int:
-        """The length of what `encode` gives, in bytes; raises the same errors."""
+        """Return the number of bytes that `encode` would return; raises the same errors."""
         return encoded_size(self.layout, value)
 
     def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
-        """The fields in `data` (any bytes-like object), from its first byte to its last.
+        """Decode all of `data` (any bytes-like object) to a dict of fields.
 
-        Structs are dicts, arrays tuples; optional fields that are absent have
-        their defaults; "unknown_tags" is there only if there are any. Raises
-        DecodeError, LimitError where `limits` stop it.
+        Structs are dicts, arrays are tuples, and absent optional fields have their
+        defaults; "unknown_tags" is present only if there are any. Raises
+        DecodeError, or LimitError if the data exceeds `limits`.
         """
         value, _ = decode(self.layout, as_bytes(data), whole=True, strict=strict, limits=limits)
         fields: dict[str, Any] = value

@@ -1,4 +1,4 @@
-"""A walk over a value to encode: its place, and access to the fields of a struct.
+"""A walk over a value to encode: its path, and access to the fields of a struct.
 
 A struct is an object of its layout's class, or a mapping of field names for a layout without a
 class. `LayoutWriter` is built on this walk.
@@ -19,7 +19,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 
 class ValueWalk:
-    """The place in a value, and the values of the structs around it."""
+    """The path in a value, and the values of the enclosing structs."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -31,23 +31,23 @@ class ValueWalk:
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """A value in a few words, unless this field is sensitive."""
+        """Return a short form of a value, or hide it if this field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:
-        """The same for what was found instead of the value that a type expects."""
+        """Describe a value that does not have the expected type."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else got(value)
 
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not after an error: the path is its place
+        self.path.pop()  # not after an error, which needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """How fields are taken from the value of a struct."""
+        """Return the function that reads the fields of a struct's value."""
         if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
+            if struct.cls not in type(value).__mro__:  # another class may have fields that would be lost
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
                 )
@@ -79,17 +79,17 @@ class ValueWalk:
 def differs(value: Any, default: Any) -> bool:
     """Return whether a value is not its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
     if isinstance(default, tuple) and isinstance(value, tuple | list):
-        return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
+        return len(value) > 0  # an array's only default is empty, a tuple or a list
     try:
         if isinstance(default, float):
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
+        return True  # a value that can't be compared, such as a struct with a deleted attribute, is rejected later
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
+    """Explain why a class differs from the required class of the same name; "" if the names differ."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -99,7 +99,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """The attributes that a version asks its values for: not those that it would drop anyway."""
+    """Yield the attributes that a version needs from its values, leaving out fields that it would drop."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
@@ -107,5 +107,5 @@ def _needed(struct: StructLayout) -> Iterator[str]:
 
 
 def _default(field: Item | None) -> Any:
-    """What a dict lacks: a field, or the unknown tags, which are none."""
+    """Return the default of an omitted dict entry: a field, or the unknown tags, which are empty."""
     return NO_TAGS if field is None else field.default_value()

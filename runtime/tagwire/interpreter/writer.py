@@ -1,8 +1,8 @@
-"""Encoding by layout: the one walk behind run-time schemas, sizes and the places of rejected values.
+"""Encoding by layout: the one walk behind run-time schemas, sizes and error paths.
 
-Generated serializers don't track places: when they reject a value, this writer walks it again by
-the same layout and names the field and the reason. Sizes come from the same walk into a sink that
-only counts, so a size always equals that of the bytes.
+Generated serializers don't track paths: when they reject a value, this writer walks it again by
+the same layout and finds the field and the reason. Sizes come from the same walk into a sink that
+only counts, so a size always equals the number of encoded bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +46,7 @@ _BYTES: Final = WIRE_TYPES["bytes"]
 
 @without_frames
 def encode(layout: Layout, value: Any) -> bytes:
-    """`value` as bytes. Raises EncodeError, with the field's path, for what the layout can't carry."""
+    """Encode `value`. Raises EncodeError, with the field's path, for values that the layout can't represent."""
     out = bytearray()
     LayoutWriter(layout, bytearray).message(value, out)
     return bytes(out)
@@ -54,14 +54,14 @@ def encode(layout: Layout, value: Any) -> bytes:
 
 @without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
-    """The length of what `encode` gives; raises the same errors, makes no bytes."""
+    """Return the number of bytes that `encode` would return, without making them; raises the same errors."""
     out = ByteCount()
     LayoutWriter(layout, ByteCount).message(value, out)
     return len(out)
 
 
 class LayoutWriter(ValueWalk):
-    """One walk over one value. `sink` makes what bytes go to."""
+    """One walk over one value. `sink` makes the outputs that bytes are written to."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
         super().__init__(layout)
@@ -100,7 +100,7 @@ class LayoutWriter(ValueWalk):
                 with self.at(item.name):
                     value = self.constant(item, get(item.name))
                     if isinstance(item.type, Array) and _is_array(value):
-                        value = tuple(value)  # what is counted is what was written
+                        value = tuple(value)  # count the elements that were written, even if a list changes
                     self.scopes[-1][item.name] = value
                     self.packed(item, value, part)
         if is_framed:
@@ -109,7 +109,7 @@ class LayoutWriter(ValueWalk):
                 out += part
 
     def frame(self, parts: list[tuple[Item, Any]]) -> None:
-        """Fill in lengths, counts and checksums, the last first, because each frames what follows it."""
+        """Fill in lengths, counts and checksums, last first, because each covers what follows it."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
             kind = item.type
@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """The value; an array packed, where its format says so. Bytes that hold more of the format come packed."""
+        """Write the value; compress an array if its format says so. Nested messages are already compressed."""
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -138,13 +138,13 @@ class LayoutWriter(ValueWalk):
         sink, self.sink = (
             self.sink,
             bytearray,
-        )  # also where bytes are only counted: what packing leaves of them is not known before
+        )  # also when only counting bytes, because the compressed size is unknown until then
         self.value(item.type, value, data)
         self.sink = sink
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """The value, unless its item has another one always, or has names for the values of its bits."""
+        """Return the value if its item allows it: a constant must match, and named bits must have known values."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but it is {item.equals} always")
         for group in item.bits:
@@ -153,7 +153,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Refuse a value for an item that another one says is not there."""
+        """Reject a value for an item that another item's value excludes."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -186,7 +186,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        self.fail(reason)  # outside the handler: the exception may hold a secret
+        self.fail(reason)  # outside the handler, because the exception may hold a secret
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -195,7 +195,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # to the end of the extent
+            return  # up to the end of the extent
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -226,7 +226,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
-        """The bytes of a value, without the length before them."""
+        """Return the bytes of a value, without the length before them."""
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
@@ -239,7 +239,7 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
+        elements = tuple(value)  # a copy, so that the count is right even if a list changes or its length is wrong
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
             with self.at(index):
@@ -251,7 +251,7 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Refuse an element with the key of one before it."""
+        """Reject an element that has the same key as an earlier element."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
@@ -281,7 +281,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Refuse several alternatives of a union, and none, unless an unknown tag may be one."""
+        """Reject a union with several alternatives, or with none unless an unknown tag may be one."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:
@@ -298,7 +298,7 @@ class LayoutWriter(ValueWalk):
         self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
 
     def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
-        """A section that has these tags with their data, in this order."""
+        """Write a section with these tags and their data, in this order."""
         if isinstance(section, OptionalBuffer):
             for tag, data in fields:
                 self.optional_entry(section, tag, data, out)
@@ -320,11 +320,11 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Tag and data of the entries to write, in tag order."""
+        """Return tag and data of the entries to write, in tag order."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
-            assert field.tag is not None  # sections check it
+            assert field.tag is not None  # checked by sections
             names[field.tag] = field.name
             value = self.scopes[-1][field.name] = get(field.name)
             if differs(value, field.default_value()):
@@ -348,12 +348,12 @@ class LayoutWriter(ValueWalk):
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a value really is a tuple or a list."""
+    """Whether a value is a tuple or a list."""
     return issubclass(type(value), (tuple, list))
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """The checksum of the parts from the first that it covers on; any four bytes where they are only counted."""
+    """Return the checksum of the parts it covers; any four bytes when only counting."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

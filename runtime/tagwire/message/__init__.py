@@ -1,8 +1,8 @@
-"""What generated message classes are made of, and the first of the two doors that generated code imports through.
+"""The building blocks of generated message classes.
 
-Generated data classes take their base classes and field tables from here, generated serializers their base class.
-The other door is `tagwire.wire`. Generated code counts on the names in `__all__` of these two packages, and on
-`Registry` and `require_level` of `tagwire`; a name that joins them raises `RUNTIME_LEVEL` (`tagwire.message.level`).
+Generated data classes import their base classes and field tables from this package, and generated serializers their
+base class. Generated code also imports from `tagwire.wire`. It relies on the names in `__all__` of these two packages,
+and on `Registry` and `require_level` of `tagwire`; adding a name raises `RUNTIME_LEVEL` (`tagwire.message.level`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The types of array attributes, for type checkers alone: annotations of data classes are never evaluated.
+"""The types of array attributes, only for type checkers: annotations of data classes are never evaluated.
 
-A type checker takes the parameter of a constructor from `__set__` of the attribute's type, and the attribute from
-`__get__`. So the constructor accepts any iterable, and an attribute is a tuple.
+Type checkers infer a constructor parameter's type from `__set__` of the attribute's type, and the attribute's own type
+from `__get__`. So the constructor accepts any iterable, and the attribute is a tuple.
 """
 
 from __future__ import annotations

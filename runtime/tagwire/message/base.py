@@ -1,11 +1,11 @@
 """The base classes of generated data classes.
 
-A data class is its declared fields, and `unknown_tags`. Everything that works
-from them alone is here, once: equality, repr, copies, pickling. They go by the
-declared fields, whatever slots or constructor a subclass adds. A message adds
-the calls that its users make. `encode`, `decode` and similar calls are here as
-the pure engine has them; with the native engine a class gets others in their
-place (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. Everything that
+depends only on these is here: equality, repr, copies, pickling. These methods use
+the declared fields, whatever slots or constructor a subclass adds. `Message` adds
+the methods that users call. `encode`, `decode` and similar methods are the pure
+engine's; the native engine replaces them in each class
+(`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal, dataclass_transform
 
-    from typing_extensions import TypeVar  # type checkers know it without the package
+    from typing_extensions import TypeVar  # type checkers find this package even if it is not installed
 
     from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Tells type checkers about constructors. What this class declared itself would not be a parameter."""
+        """Tells type checkers about constructors. Attributes declared here would not become parameters."""
 
 else:
     H = "H"
@@ -84,22 +84,22 @@ class Struct(Declarations):
     __slots__: tuple[str, ...] = ()
 
     HAS_TAGS: ClassVar[bool] = True
-    """Whether objects keep unknown tags; those of record formats do not."""
+    """Whether objects keep unknown tags; structs of record formats do not."""
 
     if TYPE_CHECKING:
         FIELDS: ClassVar[tuple[FieldRow, ...]]
         """The versioned field table: a row for each field, in spec order."""
         _attributes: ClassVar[tuple[str, ...]]
-        """The names of what objects hold: the fields, and `unknown_tags`."""
+        """The attribute names of objects: the fields, and `unknown_tags`."""
         _rows: ClassVar[dict[str, FieldRow]]
-        """The rows of these fields, by name."""
+        """The rows of the fields, by name."""
         _defaults: ClassVar[dict[str, Any]]
-        """What new objects hold, by attribute; DEFAULT_STRUCT stands for a struct that each object has of its own."""
+        """The defaults by attribute. DEFAULT_STRUCT means a new struct for each object."""
         _unions: ClassVar[dict[str, tuple[str, ...]]]
         """The alternatives of each union."""
 
         unknown_tags: Mapping[int, bytes] = field("", "", "", default=NO_TAGS)
-        """Tagged fields that the spec does not know, by tag."""
+        """Tagged fields that are not in the spec, by tag."""
 
         def __init__(self, **fields: Any) -> None: ...
 
@@ -113,15 +113,15 @@ class Struct(Declarations):
 
     @classmethod
     def _fresh(cls: type[S]) -> S:
-        """Make an object of defaults, where fields are required too.
+        """Make an object with all defaults, even if some fields are required.
 
-        Callers outside classes use `tagwire.layout.fresh`; a method's plain name could be that of a field.
+        Code outside the classes uses `tagwire.layout.fresh`, because a public method name could clash with a field.
         """
         return made_of(cls, {})
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
-        """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
+        """Return a copy with these fields changed; nested structs are shared. Raises TypeError for an unknown field."""
         made = self.__new__(type(self))
         for name in self._attributes:
             if name not in changes:
@@ -144,7 +144,7 @@ class Struct(Declarations):
 
     @first_use(engine_methods)
     def __replace__(self: S, **changes: Any) -> S:
-        """What `copy.replace` of Python 3.13 calls."""
+        """Support `copy.replace` of Python 3.13."""
         return self.replace(**changes)
 
     @first_use(engine_methods)
@@ -160,7 +160,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """The fields that differ from a fresh object's, and the required ones."""
+        """Return the fields that differ from a fresh object's, and the required fields."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -171,7 +171,7 @@ class Struct(Declarations):
         return found
 
     def _shown(self) -> dict[str, Any]:
-        """As `_changed`, with sensitive values hidden."""
+        """Return the fields of `_changed`, with sensitive values hidden."""
         from tagwire.sensitive import Hidden, hides
 
         changed = self._changed()
@@ -184,11 +184,11 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """What rich prints, as `__repr__` does."""
+        """Return what rich prints, the same fields as `__repr__`."""
         return self._shown().items()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a table of all fields."""
+        """Return a table of all fields, for notebooks."""
         from tagwire.message.html import html_table
 
         return html_table(self)
@@ -200,21 +200,21 @@ class Struct(Declarations):
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        memo.setdefault(id(NO_TAGS), NO_TAGS)  # it can't be copied, and need not be: nothing changes it
-        made = memo[id(self)] = self.__new__(type(self))  # first of all, since it may hold itself
+        memo.setdefault(id(NO_TAGS), NO_TAGS)  # can't be copied, and is immutable anyway
+        made = memo[id(self)] = self.__new__(type(self))  # first, since it may contain itself
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
-        # As state, since an object may hold itself.
+        # Only the changed fields, because neither the shared empty `unknown_tags` nor views can be pickled.
+        # Passed as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
+    # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # They return what their caller says that it returns: the generated annotation knows.
+    # The return type is a type variable, so that each generated caller's annotation applies.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""
@@ -222,7 +222,7 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Name and value of the alternative of a union that is set, None where none is; EncodeError for several."""
+        """Return name and value of the union's alternative that is set, or None; EncodeError if several are set."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text
@@ -233,7 +233,7 @@ class Struct(Declarations):
         return chosen  # type: ignore[no-any-return]
 
     def _which(self, union: str) -> R:  # type: ignore[type-var]
-        """The name of the alternative of a union that is set, or None."""
+        """Return the name of the union's alternative that is set, or None."""
         chosen: Any = getattr(self, union)
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
@@ -247,7 +247,7 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """The elements of an array by their keys; EncodeError where two have the same."""
+        """Return the elements of an array by their keys; EncodeError if two have the same key."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
@@ -262,14 +262,14 @@ class Struct(Declarations):
 
 
 def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
-    """An object of these fields, and of defaults, made without calling `__init__`."""
+    """Make an object of these fields, and defaults for the others, without calling `__init__`."""
     made = cls.__new__(cls)
     _fill(made, fields)
     return made
 
 
 _rebuilt = made_of
-"""By this name, pickles of former versions call it."""
+"""The name that pickles of former versions use."""
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
@@ -284,7 +284,7 @@ def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
             default = struct._rows[name].fresh_value()  # pyright: ignore[reportPrivateUsage]
         setattr(struct, name, default)
     for name in fields.keys() - defaults.keys():
-        setattr(struct, name, fields[name])  # which raises AttributeError, as it should
+        setattr(struct, name, fields[name])  # raises AttributeError if the field is missing
 
 
 def _empty(cls: type[S]) -> S:
@@ -292,12 +292,12 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """The message in `data`: how a pickle of encoded bytes is read, with either engine."""
+    """Unpickle a message from its encoded bytes, with either engine."""
     return message.decode(data, version)
 
 
 def owned(value: Any) -> Any:
-    """`value` with bytes in the place of views, which can be neither copied nor pickled."""
+    """Return `value` with views replaced by bytes, because views can be neither copied nor pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
@@ -312,7 +312,7 @@ def _bits(value: float) -> bytes:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values of a field are the same: floats by their bits, arrays by their elements."""
+    """Whether two field values are the same: floats compare by their bits, arrays by their elements."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
@@ -321,7 +321,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """`message.supported_versions()`, and `Class.supported_versions()` for all versions of the class."""
+    """Makes `supported_versions()` work on a message, and on a class, where it returns all versions."""
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions
@@ -332,33 +332,32 @@ class _OnObjectOrClass:
 class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
 
-    `Message[H]` says the class of its header to type checkers; it is Any where a message has none.
+    `Message[H]` gives type checkers the class of its header, which is Any if a message has none.
 
-    Wherever a version is asked for, UnsupportedVersionError answers one outside
-    `VERSIONS`.
+    All methods with a version raise UnsupportedVersionError if it is not in `VERSIONS`.
     """
 
     __slots__ = ()
 
     NAME: ClassVar[str]
-    """The spec's name."""
+    """The message's name in its spec."""
     KIND: ClassVar[str]
     """request, response, header, metadata, data, coordinator-key or coordinator-value."""
     API_KEY: ClassVar[int | None] = None
     """The API key or the record type; None for headers and data."""
     COMPONENT: ClassVar[str] = ""
-    """Where the message lives: API keys of records repeat across components."""
+    """Where the message is used: API keys of records repeat across components."""
     VERSIONS: ClassVar[Versions]
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
     """Versions with tagged fields and compact lengths."""
     LATEST_STABLE: ClassVar[int]
     """The highest version that is not marked unstable; -1 if there is none."""
     HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
-    """Header version by ranges of the message's version; requests and responses only."""
+    """Header versions by ranges of the message's version; requests and responses only."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
-    """A response's version and error code by which a peer answers a version that it lacks."""
+    """Version and error code of the response to a request in a version that the peer does not have."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
-    """The draft dialect's settings, or None in the released one."""
+    """The draft dialect's settings, or None in the released dialect."""
 
     if TYPE_CHECKING:
 
@@ -380,20 +379,20 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
-        """What encodes and decodes a version: a generated class, or the native engine's plan."""
+        """Return the serializer of a version: a generated class, or the native engine's plan."""
         found = cls._serializers.get(version)
         if found is None:
             if version not in cls.VERSIONS:
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
             from tagwire.message.engines import serializer_of
 
-            version = int(version)  # of a bool, or of an enum's member
-            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
+            version = int(version)  # converts a bool or an enum member
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # the same one for all threads
         return found
 
     @first_use(message_calls)
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
-        """The message as bytes. Raises EncodeError for a value that this version can't carry.
+        """Encode the message. Raises EncodeError for a value that this version can't represent.
 
         Values of ignorable fields that the version does not have are dropped; with `on_loss="error"`, they raise
         EncodeError as well.
@@ -406,7 +405,7 @@ class Message(Struct, Generic[H]):
 
     @first_use(message_calls)
     def encoded_size(self, version: int) -> int:
-        """The length in bytes of what `encode` gives, without encoding; raises the same errors."""
+        """Return the number of bytes that `encode` would return, without encoding; raises the same errors."""
         return self.serializer(version).encoded_size(self)
 
     @first_use(message_calls)
@@ -421,13 +420,13 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> M:
-        """The message that `data` (any bytes-like object) holds, from its first byte to its last.
+        """Decode all of `data` (any bytes-like object).
 
         With `views`, bytes and records are memoryviews of `data`. With
-        `strict=False` it takes what Kafka's own reader takes. With `gc=False` the
-        native engine hides the objects from the garbage collector: faster, and for
-        callers that never make cycles of them, which would not be freed. Raises
-        DecodeError, LimitError where `limits` stop it.
+        `strict=False`, accepts everything that Kafka's own reader accepts. With `gc=False`,
+        the native engine hides the objects from the garbage collector. This is faster, but
+        reference cycles through them are never freed. Raises DecodeError, or LimitError if
+        `data` exceeds `limits`.
         """
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
@@ -445,7 +444,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        """Decode the message that begins at `offset`; return it and the offset after it. Else as `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod
@@ -459,10 +458,10 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[M, H]:
-        """This request, or this response to a request of `version`, in a frame without its size.
+        """Decode this request, or this response to a request of `version`, from a frame without its size.
 
-        What `registry.decode_request` and `decode_response` of its package do, for a
-        class that is known. Raises DecodeError, also for a frame of another request.
+        Does the same as the registry's `decode_request` and `decode_response`, for a
+        known class. Raises DecodeError, also for a frame of another request.
         """
         from importlib import import_module
 
@@ -480,10 +479,10 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """The version of the header that goes with a version of this request or response.
+        """Return the header version that belongs to a version of this request or response.
 
-        Versions above the valid ones extrapolate: a broker must read the header of a
-        request that it can't read. Raises UnsupportedVersionError where there is no header.
+        Versions above the valid ones are extrapolated, because a broker must read the header of a
+        request that it can't read. Raises UnsupportedVersionError if there is no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
@@ -493,11 +492,11 @@ class Message(Struct, Generic[H]):
         raise UnsupportedVersionError(f"the header of {cls.NAME}", version, known)
 
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
-        """The message in Kafka's JSON form.
+        """Return the message in Kafka's JSON form.
 
         `style="lossless"` has records as base64 and unknown tagged fields under
-        `_unknownTags`; `style="kafka"` is exactly what Kafka's own converters
-        print. Raises EncodeError for a value that this version can't carry.
+        `_unknownTags`; `style="kafka"` is exactly the output of Kafka's own
+        converters. Raises EncodeError for a value that this version can't represent.
         """
         from tagwire.message.json import to_json
 
@@ -505,20 +504,20 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def from_json(cls: type[M], obj: Mapping[str, Any], version: int) -> M:
-        """The message in `obj`, Kafka's JSON form of this version. Raises EncodeError for what is not."""
+        """Return the message in `obj`, Kafka's JSON form of this version. Raises EncodeError for invalid input."""
         from tagwire.message.json import from_json
 
         return from_json(cls, obj, version)
 
     def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
-        """The message in Kafka's JSON form as text, in one line or indented; else as `to_json`."""
+        """Return the message in Kafka's JSON form as a string, on one line or indented; else as `to_json`."""
         from tagwire.message.json_text import to_json_text
 
         return to_json_text(self, version, style, indent)
 
     @classmethod
     def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
-        """The message in a JSON text, or its UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
+        """Parse a JSON message, a string or UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
         from tagwire.message.json_text import from_json_text
 
         return from_json_text(cls, text, version)
@@ -526,15 +525,15 @@ class Message(Struct, Generic[H]):
     supported_versions = _OnObjectOrClass()
 
     def losses(self, version: int) -> tuple[Loss, ...]:
-        """What `version` would drop (ignorable) or refuse of this value."""
+        """Return the values that encoding in `version` would drop (ignorable) or reject."""
         from tagwire.message.losses import losses
 
         return losses(self, version)
 
     def for_version(self, version: int) -> Projection:
-        """A copy in which all that `version` can't carry has its default, and these losses: `message, losses`.
+        """Return `message, losses`: a copy with defaults instead of what `version` can't represent, and these losses.
 
-        Raises EncodeError for a value without a default that this version carries.
+        Raises EncodeError for an invalid value that can't be replaced by a default.
         """
         from tagwire.message.losses import for_version
 

@@ -1,7 +1,7 @@
-"""What a class gets on first use: its field table, its constructor, and the calls of its engine.
+"""Attributes that a class gets on first use: its field table, its constructor, and its engine's methods.
 
 So importing a message builds no table and loads no engine. Afterwards these are attributes of the class, and with the
-native engine its calls run no Python code.
+native engine its methods run no Python code.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 _binding: Final = RLock()
-"""Held while a class gets its attributes. Nothing is imported meanwhile: an import can wait for another thread's."""
+"""Held while a class gets its attributes. Do not import while holding it: an import may wait for another thread."""
 
 
 class FirstUse:
-    """An attribute that stands for another one until it is first used.
+    """A placeholder for an attribute until it is first used.
 
-    `bind` sets the other one where it belongs, and returns it; `call` is what the pure engine has there.
+    `bind` sets the real attribute on its class, and returns it; `call` is the pure engine's method.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -59,7 +59,7 @@ class FirstUse:
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
-    """Mark a method as one that is replaced on first use. For type checkers it stays a method."""
+    """Mark a method as replaced on first use. For type checkers it stays a method."""
     made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return made  # type: ignore[no-any-return]
 
@@ -68,7 +68,7 @@ def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Ca
 
 
 def _declaring(cls: type) -> type[Struct] | None:
-    """The class that declares the fields of `cls`: itself, or a base."""
+    """Return the class that declares the fields of `cls`: itself, or a base."""
     for base in cls.__mro__:
         members = vars(base)
         if "_declared" in members or isinstance(members.get("FIELDS"), tuple):
@@ -77,7 +77,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Bind what follows from the fields of a class; the class that declares them keeps it."""
+    """Bind an attribute that depends on the fields of a class to the class that declares them."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -111,19 +111,19 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         elif words["default"] is DEFAULT_UUID:
             given["default"] = given.pop("number", 0)
         element = wire[1].replace("[]", "")
-        if element[0].isupper() and "struct" not in given:  # only structs have such names
+        if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # one table for all threads, since rows are compared by identity
+    with _binding:  # all threads need the same table, since rows are compared by identity
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind `__init__`: natively by the field table, or by a function that is compiled from it.
+    """Bind `__init__`: a native one that uses the field table, or a function that is compiled from the table.
 
-    The function runs for subclasses, for arguments that C does not take, and where somebody asks for it.
+    The function handles subclasses, arguments that the native one does not take, and introspection.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -141,7 +141,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # made by another thread, or written, and now called by way of `super`
+        if "__init__" in vars(owner):  # made by another thread, or hand-written and now called through `super`
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:
@@ -153,7 +153,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind a method of all structs, messages or builders, which the native engine has in a faster way."""
+    """Bind a method of structs, messages or builders that the native engine has in a faster version."""
     native = native_engine()
     made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
     setattr(attribute.owner, attribute.name, made)
@@ -161,7 +161,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind the calls of a message class, except those that it has written itself."""
+    """Bind the methods of a message class, except those that it overrides itself."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)
@@ -169,10 +169,10 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Give a message class its engine's calls.
+    """Give a message class its engine's methods.
 
-    Threads may come here together. The class gets one codec, and keeps it: the codec has the plans that other threads
-    are using.
+    Several threads may do this at once. The class must keep its first codec, which has the plans that other threads are
+    using.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
@@ -183,7 +183,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # A subclass that is made meanwhile needs `_bound` to tell these calls from written ones; see `inherit_calls`.
+        # A subclass made at the same time needs `_bound` to recognise bound methods; see `inherit_calls`.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:
@@ -191,7 +191,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Let a class below another message class have its own calls, not those that were bound to that one."""
+    """Let a subclass of a message class bind its own methods, instead of inheriting the bound ones."""
     for name, value in vars(base).items():
         if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))

@@ -1,6 +1,6 @@
 """Constructors of data classes: functions made from a field table when a class is first constructed.
 
-They are compiled from text, because a function with real parameters is twice as fast as one that takes any keywords.
+They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`.
 The native engine constructs by the same table, without these functions.
 """
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """The default of the parameter: that of the field, or what stands for one that is made for each object."""
+    """Return the parameter default: the field's, or a placeholder for a default that is made for each object."""
     return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
 
 
 def accepted(row: FieldRow, value: Any) -> Any:
-    """The value of an attribute whose argument is `value`, as the text of a constructor has it."""
+    """Return the attribute value for an argument, as the source of a constructor computes it."""
     if row.type.startswith("[]"):
         if value is None and _may_be_none(row):
             return None
@@ -40,7 +40,7 @@ def _may_be_none(row: FieldRow) -> bool:
 
 
 def constructor_of(cls: type[Struct]) -> Any:
-    """The `__init__` of the class that declares these fields."""
+    """Make the `__init__` of the class that declares these fields."""
     scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
@@ -59,7 +59,7 @@ def constructor_of(cls: type[Struct]) -> Any:
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # A traceback finds the text by asking the loader of the function's module for it.
+    # A traceback gets the source from the loader of the function's module.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -74,7 +74,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """The type of an argument by that of its attribute: any iterable for an array."""
+    """Return the type of an argument, given the type of its attribute: any iterable for an array."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")
@@ -82,7 +82,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """The expression for what the constructor stores of an argument; `accepted` says the same of one value."""
+    """Return the expression that a constructor stores for an argument; `accepted` does the same for one value."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
@@ -95,7 +95,7 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
 
 
 class _Text:
-    """A loader that has the text of one constructor."""
+    """A loader with the source of one constructor."""
 
     __slots__ = ("text",)
 

@@ -1,4 +1,4 @@
-"""How a data class declares its fields: one line for each, with its docstring below.
+"""How a data class declares its fields: one line for each, followed by its docstring.
 
     class MemberIdentity(Struct, metaclass=data_class):
         member_id: str = field("MemberId", "string", "3+", default="")
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class DeclaredField(tuple["Any", ...]):
-    """The arguments of a call of `field`: those by position, and those by name."""
+    """The positional and keyword arguments of a `field` call."""
 
     __slots__ = ()
 
 
 class ComputedField(DeclaredField):
-    """A length, a count or a checksum of a record format: it follows from other fields, and objects don't have it."""
+    """A length, count or checksum of a record format: it follows from other fields, and objects don't have it."""
 
     __slots__ = ()
 
@@ -39,12 +39,12 @@ def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
 
 
 def computed_field(*wire: str, **more: Any) -> object:
-    """Declare a field of a record format that is computed from the others."""
+    """Declare a field of a record format that is computed from other fields."""
     return ComputedField((wire, more))
 
 
 if TYPE_CHECKING:
-    # What a type checker takes as the default of the parameter must be given by the name `default` or `factory`.
+    # Type checkers recognise a parameter default by the keyword `default` or `factory`.
 
     @overload
     def field(name: str, type: str, versions: str, /, *, factory: Callable[[], T], **more: Any) -> T: ...
@@ -53,21 +53,21 @@ if TYPE_CHECKING:
     @overload
     def field(name: str, type: str, versions: str, /, *, default: T, **more: Any) -> T: ...
     def field(*wire: str, **more: Any) -> Any:
-        """Declare a field: its name in the spec, its type, its versions, and what `FieldRow` has by keyword.
+        """Declare a field: its name in the spec, its type, its versions, and keywords of `FieldRow`.
 
         `default` is the value of a new object; `factory` is the class of a new struct. A field without either is
-        required, and `absent` is then its value in versions that lack it.
+        required; then `absent` is its value in versions that do not have it.
         """
 
     data_class = type
 else:
 
     def field(*wire, **more):
-        """Declare a field; see above."""
+        """Declare a field."""
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):
-        """Make a data class; given as the `metaclass` of the class statement, but the class is an ordinary one."""
+        """Make a data class. Pass it as the `metaclass`; the resulting class is an ordinary one."""
         declared = {key: value for key, value in body.items() if isinstance(value, DeclaredField)}
         for key in declared:
             del body[key]

@@ -1,9 +1,9 @@
-"""Which engine serializes: the one place that knows.
+"""Choose the engine that serializes.
 
-There are two. The native one is an extension module (`tagwire._engine`) that goes by the layout of a version; the pure
-one is the generated serializers. Both read and write the same and refuse the same; when either refuses, the layout's
-interpreter says where. The native one is taken where it is there; the environment variable TAGWIRE_ENGINE=native|python
-forces one.
+There are two. The native engine is an extension module (`tagwire._engine`) that works by the layout of a version; the
+pure engine is the generated serializers. Both read and write the same and reject the same; when either rejects input,
+the layout's interpreter finds the position and the reason. The native engine is used if it is available; the
+environment variable TAGWIRE_ENGINE=native|python forces one of them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class EngineError(TagwireError):
 
 
 class DisagreementError(TagwireError):
-    """The native engine refused what the interpreter accepts.
+    """The native engine rejected input that the interpreter accepts.
 
-    A bug of tagwire, unless a value was changed while it was being encoded. `layout` is the message's.
+    This is a bug in tagwire, unless a value was changed while it was being encoded. `layout` is the message's.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:
@@ -59,14 +59,14 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """The module of the native engine, None where the pure engine is in use. Raises as `engine` does."""
+    """Return the module of the native engine, None if the pure engine is in use. Raises as `engine` does."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        import tagwire._engine as native  # quicker than `import_module`: each call asks
+        import tagwire._engine as native  # faster than `import_module`, which matters because every call comes here
     except ImportError as fault:
         if wanted:
             raise EngineError(
@@ -80,7 +80,7 @@ def native_engine() -> ModuleType | None:
 
 
 def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
-    """What encodes and decodes a version: the native engine's plan, or the class of the pure engine."""
+    """Return the serializer of a version: the native engine's plan, or the pure engine's class."""
     if engine() == "native":
         from tagwire._engine import NotNative, Plan
         from tagwire.message.field_table import layout_of
@@ -88,14 +88,14 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
         try:
             return Plan(layout_of(message, version))  # type: ignore[return-value]
         except NotNative:
-            pass  # native_obstacle says why
+            pass  # native_obstacle reports the reason
     return python_serializer(message, version)
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """The generated serializer class of a message's version, from the module beside the data class's.
+    """Return the generated serializer class of a message's version, from the module next to the data class's.
 
-    A class without one gets a serializer that goes by its layout.
+    A class without a generated serializer gets one that uses its layout.
     """
     from tagwire.message.serializer import LayoutSerializer
 
@@ -120,7 +120,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Why the pure engine has this version although the native one is in use; "" where that is not so."""
+    """Explain why the pure engine has this version although the native one is in use; "" if that is not the case."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

@@ -1,7 +1,7 @@
-"""Enums: integers whose numbers have names, a wire type for each register that fields use.
+"""Enums: integers with named values. Each register that fields use is a wire type.
 
-On the wire they are the integers of their base, an int8 for one. In Python a known number is the member of the
-register's class, an int too. An unknown number stays an int, or, where the register is closed, is refused.
+On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the
+register's class, which is also an int. An unknown number stays an int, or is rejected if the register is closed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from operator import index
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
-# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Members by number. An unknown number is itself, or, of a closed register, a deviation from it."""
+    """Members by number. An unknown number is returned unchanged, or, if the register is closed, deviates from it."""
 
     __slots__ = ("type",)
     type: EnumType
@@ -46,12 +46,12 @@ class EnumType(IntegerType):
         self.base = base
         self.enum = enum
         self.is_closed = enum.is_closed()
-        """Whether other numbers than those of the members are refused."""
+        """Whether numbers without a member are rejected."""
         self.members = _Members({int(member): member for member in enum})
-        """By number; generated code asks it for the value of every number that it reads."""
+        """Members by number; generated code looks up every number that it reads."""
         self.members.type = self
         self.numbers = {member.text: member for member in enum}
-        """The members by what people call them, which is how JSON and specs have them."""
+        """Members by display name, which JSON and specs use."""
 
     @property
     def expected(self) -> str:

@@ -1,8 +1,8 @@
-"""What messages, structs and fields mean: the `about` texts of specs, read from the docstrings of generated classes.
+"""Documentation of messages, structs and fields: the `about` strings of specs, read from generated docstrings.
 
-Python keeps no docstring of an attribute, so the first request parses the source of the class's module. A docstring has
-the text of the spec first, then facts about the wire format in parentheses. Without sources, or where a spec says
-nothing, the text is empty.
+Python keeps no attribute docstrings, so the first request parses the source of the class's module. A docstring has
+the spec's documentation first, then facts about the wire format in parentheses. Without sources, or if the spec has
+no documentation, the result is empty.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 __all__ = ["class_about", "class_deprecation", "field_about"]
 
 _docs: Final[dict[str, dict[tuple[str, str], str]]] = {}
-"""The docstrings of each module that was parsed, by class and attribute."""
+"""The docstrings of each parsed module, by class and attribute."""
 
 
 def class_about(cls: type) -> str:
-    """What a message or a struct is for."""
+    """Return the documentation of a message or a struct."""
     return _about(vars(cls).get("__doc__") or "")
 
 
 def class_deprecation(cls: type) -> str:
-    """Which versions of a message will go and why, as a sentence."""
+    """Return a sentence about which versions of a message are deprecated and why."""
     paragraphs = (vars(cls).get("__doc__") or "").split("\n\n")
     return next((" ".join(each.split()) for each in paragraphs if each.lstrip().startswith("Deprecated")), "")
 
 
 def field_about(cls: type, name: str) -> str:
-    """What a field means, by the class that declares it and its attribute."""
+    """Return the documentation of a field, given the class that declares it and its attribute."""
     docs = _docs.get(cls.__module__)
     if docs is None:
         docs = _docs[cls.__module__] = dict(_docstrings(cls.__module__))

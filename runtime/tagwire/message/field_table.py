@@ -1,9 +1,9 @@
 """The versioned field table of generated classes, and the layouts made from it.
 
 Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for
-all versions together. `layout_of` expands the rows for one version. The native engine,
-tracer, JSON, Arrow and the generator's own views all start from there, so this module is the
-only one with version arithmetic.
+all versions together. `layout_of` expands the rows for one version. The native engine, the
+tracer, JSON, Arrow and the generator's own views all use the result, so only this module
+has version arithmetic.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parsed once, because thousands of rows share a few texts."""
+    """Cached, because thousands of rows share a few strings."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -63,18 +63,17 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 class FieldRow:
     """A field of a struct in all versions.
 
-    `name` is the attribute, `spec_name` the spec's, `type` the spec's type text,
-    `owner` the class that declares it. `flexible` is the field's own range of compact lengths, or None for the
-    message's. `own_default` may be the number of a uuid, where `default` is the uuid.
-    `record_formats` are ranges of versions, each with the format of the records
-    that the field carries there. `struct` is the class of its value or elements,
-    `enum` the register that has them. `struct_versions` are ranges of versions,
-    each with the version of that class where it is a shared struct, which has
-    versions of its own. `framing` is what only fields of record formats have.
-    `sensitive` values are hidden where values are shown. The constructor asks for
-    `required` ones. Those with the same `union` exclude each other. `unique` names
-    the fields of the elements that are their keys, where each has a key of its own.
-    `semantic` is what values mean.
+    `name` is the attribute, `spec_name` and `type` are the spec's name and type, `owner` is the class that
+    declares the field. `flexible` is the field's own range of compact lengths, or None for the
+    message's. `own_default` may be the number of a uuid; `default` is then the uuid.
+    `record_formats` maps ranges of versions to the format of the records that the field has
+    in them. `struct` is the class of its value or elements, `enum` the register of their
+    numbers. For a shared struct, which has its own versions, `struct_versions` maps
+    ranges of versions to the struct's version. `framing` is for fields of record formats.
+    `sensitive` values are hidden in output for people. `required` fields are required by the
+    constructor. Fields with the same `union` exclude each other. `unique` names the key
+    fields of array elements, if no two elements may have the same key.
+    `semantic` is the meaning of values.
     """
 
     __slots__ = (
@@ -156,7 +155,7 @@ class FieldRow:
 
     @property
     def about(self) -> str:
-        """What the field means; of a generated class from the docstring below the field's declaration."""
+        """The field's documentation; for a generated class, from the docstring below the declaration."""
         if self._about or self.owner is None:
             return self._about
         from tagwire.message.field_docs import field_about
@@ -165,16 +164,16 @@ class FieldRow:
 
     @property
     def is_computed(self) -> bool:
-        """Whether it is a length, a count or a checksum of a record format, which objects don't have."""
+        """Whether this is a length, count or checksum of a record format, which objects don't have."""
         framing = self.framing
         return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
     def record_format(self, version: int) -> str:
-        """The format of the records that it carries in a version; "" where the spec names none."""
+        """Return the format of the field's records in a version; "" if the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """The version that `struct` has in a version of this row's own; the same unless it is a shared struct."""
+        """Return the version of `struct` in a version of this row; the same unless it is a shared struct."""
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
@@ -193,17 +192,17 @@ class FieldRow:
 
     @property
     def default(self) -> Any:
-        """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only now."""
+        """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only on access."""
         if self.type == "uuid" and isinstance(self.own_default, int):
             return default_uuid(self.own_default)
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """The default; a fresh object where it is a struct."""
+        """Return the default; a new object if it is a struct."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # perhaps the number of a UUID
+        return self.default if isinstance(default, int) else default  # an int may be the number of a UUID
 
     @property
     def json_name(self) -> str:
@@ -212,10 +211,10 @@ class FieldRow:
 
 
 class OptionalFields:
-    """The draft dialect's settings of a message: since when, and which reading of the draft.
+    """The draft dialect's settings of a message: its first version, and the interpretation of the draft.
 
-    Source: the first draft of KIP-482; the two options are readings that its
-    text leaves open.
+    Source: the first draft of KIP-482; the two options choose between interpretations
+    that its text leaves open.
     """
 
     __slots__ = ("counts_tag", "length_varint", "versions")
@@ -228,36 +227,36 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """The section of a struct with these optional fields."""
+        """Return the section of a struct with these optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 
 
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
-    """The fields that are the keys of an array's elements in a version; none where keys may repeat."""
+    """Return the key fields of an array's elements in a version; empty if keys may repeat."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
     inner = row.struct_version(version)
     return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
-    """The layout of `message` in `version`; made once.
+    """Return the layout of `message` in `version`, cached.
 
-    Raises UnsupportedVersionError for a version that the message lacks.
+    Raises UnsupportedVersionError for a version that the message does not have.
     """
     known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
     layout = known.get(version)
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
-        version = int(version)  # of a bool, or of an enum's member
+        version = int(version)  # converts a bool or an enum member
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
+        layout = known.setdefault(version, Layout(message.NAME, version, root))  # the same one for all threads
     return layout
 
 
 def layout_of_format(cls: type[RecordFormat]) -> Layout:
-    """The layout of a record format; made once."""
+    """Return the layout of a record format, cached."""
     layout: Layout | None = cls.__dict__.get("_layout")
     if layout is None:
         layout = Layout(cls.FORMAT, None, _format_struct(cls, cls.__name__, {}))
@@ -278,7 +277,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """One version of one message; each struct is expanded once for each version that it has there."""
+    """One version of one message; each struct is expanded once for each of its versions."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message
@@ -321,7 +320,7 @@ class _Expansion:
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
 
     def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
-        """The unions of which this version has an alternative."""
+        """Return the unions that have an alternative in this version."""
         alternatives: dict[str, list[str]] = {}
         for row in cls.FIELDS:
             if row.union and version in row.tagged:
@@ -339,7 +338,7 @@ class _Expansion:
         return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
-        """An array of elements of the type of a name, which may be an array itself."""
+        """Return an array of elements of the named type, which may be an array itself."""
         if name.startswith("[]"):
             element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
         elif row.struct is not None:

@@ -1,4 +1,4 @@
-"""Rows of record formats: the part of a field table that only record formats have, and its items.
+"""The part of a field table that only record formats have, and the items made from it.
 
 A format has no versions, so the version of its layout is None. The part of a row that only
 formats have is its `Framing`.
@@ -47,7 +47,7 @@ VARINTS: Final = {
 """The integers of variable width, by their names in specs."""
 
 CHECKSUMS: Final = ("crc32", "crc32c")
-"""The types of checksums."""
+"""The checksum types."""
 
 LENGTHS: Final[dict[str, LengthCode | None]] = {
     "int16": INT16,
@@ -56,14 +56,14 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""The lengths allowed before bytes, strings and elements; `rest` means none: they fill their extent."""
+"""The possible lengths of bytes, strings and arrays; `rest` means none: they fill their extent."""
 
 
 class Framing(FrozenData):
-    """How a field of a record format is written; names are those of attributes, "" means none.
+    """How a field of a record format is written; names are attribute names, "" means none.
 
-    `length` is the key of `LENGTHS` before bytes and strings, `count` the one before
-    elements. A number may be the length of the item `length_of` (`rest`: of
+    `length` is the key in `LENGTHS` of the length before bytes and strings, `count` of the
+    count before elements. A number may be the length of the item `length_of` (`rest`: of
     everything that follows), or the count of `count_of`. `covers` is the first item
     that a checksum covers. `compression` names a field and a group of its bits.
     """
@@ -128,13 +128,13 @@ class Framing(FrozenData):
         self.signed = signed
 
     def given(self) -> list[tuple[str, object]]:
-        """What differs from a field without any of these."""
+        """Return the arguments that differ from their defaults."""
         plain = Framing()
         return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """The item of a row; `struct` is the struct that it holds, one or many. Raises SchemaError for an unknown type."""
+    """Return the item of a row; `struct` is its struct, if any. Raises SchemaError for an unknown type."""
     return Item(
         row.name,
         _type(row, framing, struct),

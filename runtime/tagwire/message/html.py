@@ -1,7 +1,7 @@
 """Messages as HTML tables, for notebooks.
 
-Fields are in spec order, and those with default values are dimmed; structs are nested tables. Long
-arrays and values are shortened. Styles are in the elements and name no colours, because the page may
+Fields are in spec order, and default values are dimmed; structs are nested tables. Long
+arrays and values are shortened. Styles are inline and set no colours, because the page may
 be light or dark.
 """
 
@@ -15,14 +15,14 @@ from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 
 _ROWS: Final = 20
-"""Elements of an array that are shown."""
+"""The number of array elements shown."""
 CELL: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0"'
-"""The style of a cell of any table here, as the attribute that it is in."""
+"""The style attribute of every table cell."""
 _DIM: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0; opacity: 0.5"'
 
 
 def html_table(struct: Struct) -> str:
-    """The table of a struct; every text in it is escaped."""
+    """Return the table of a struct; every string in it is escaped."""
     changed = struct._shown()  # pyright: ignore[reportPrivateUsage]: its own package
     rows = [
         _row(name, _cell(changed.get(name, getattr(struct, name))), style=CELL if name in changed else _DIM)

@@ -1,19 +1,19 @@
-"""Messages as JSON values: Kafka's own JSON form, and one that loses nothing.
+"""Messages as JSON values: Kafka's own JSON form, and a lossless one.
 
-Source: the output of Kafka's generated JSON converters. An object a struct,
-keys as in the spec with the first letter in lower case; fields of the version,
-tagged ones only where they differ from the default. uuid as 22 characters of
-URL-safe base64, bytes as standard base64, NaN and infinities as texts. Where
-Kafka's form loses something, the lossless style does not: records are base64
-(Kafka prints ""), unknown tagged fields stand under `_unknownTags`, a NaN
-other than the usual one keeps its bits (`NaN:7ff8000000000001`).
-
-With the native engine both go through C (`_native/engine/json.pxi`), which leaves to this
-module whatever is odd, and all that is to be refused.
+Source: the output of Kafka's generated JSON converters. A struct is an object,
+with keys as in the spec but with the first letter in lower case, for the
+fields of the version; tagged fields only if they differ from the default. A
+uuid is 22 characters of URL-safe base64, bytes are standard base64, NaN and
+infinities are strings. The lossless style keeps what Kafka's form loses:
+records are base64 (Kafka prints ""), unknown tagged fields are under
+`_unknownTags`, and a NaN other than the usual one keeps its bits
+(`NaN:7ff8000000000001`).
+With the native engine both directions use C (`_native/engine/json.pxi`), which
+leaves unusual and invalid values to this module.
 
 Writing goes by layout. Reading goes by the field rows of the classes, because
-a field that only other versions have is accepted too: whether the value can be
-written is asked when it is written.
+fields of other versions are accepted too: encoding decides whether the version
+can represent them.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,10 +58,10 @@ _KINDS: Final = (
 
 
 def to_json(message: "Message", version: int, style: str = "lossless") -> dict[str, Any]:
-    """The JSON form of `message` in a version; `style` is "lossless" or "kafka".
+    """Return the JSON form of `message` in a version; `style` is "lossless" or "kafka".
 
-    Raises EncodeError for a value that the version can't carry,
-    UnsupportedVersionError for a version that there is not.
+    Raises EncodeError for a value that the version can't represent,
+    UnsupportedVersionError for an unknown version.
     """
     layout = layout_of(type(message), version)
     is_lossless = is_lossless_style(style, layout)
@@ -70,12 +70,12 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
         made: dict[str, Any] | None = native.to_json(message, version, is_lossless)
         if made is not None:
             return made
-    encoded_size(layout, message)  # refuses what can't be written as bytes; so nothing below needs a check
+    encoded_size(layout, message)  # rejects invalid values, so nothing below needs a check
     return _Writer(is_lossless).struct(layout.root, message)
 
 
 def is_lossless_style(style: str, layout: Layout) -> bool:
-    """Whether a style is the lossless one. Raises EncodeError for one that there is not."""
+    """Whether a style is the lossless one. Raises EncodeError for an unknown style."""
     if style not in STYLES:
         reason = f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}"
         raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
@@ -83,7 +83,7 @@ def is_lossless_style(style: str, layout: Layout) -> bool:
 
 
 class _Writer:
-    """One style. Which keys a struct has, in which order, is worked out once a struct."""
+    """Writes one style. The keys of each struct and their order are computed once."""
 
     def __init__(self, is_lossless: bool) -> None:
         self.is_lossless = is_lossless
@@ -127,7 +127,7 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
 
 
 def field_to_json(value: Any, version: int | None) -> Any:
-    """A value of any field as it stands in the lossless JSON form of a version; of a struct, that of its own."""
+    """Return a field's value in the lossless JSON form of a version; a struct uses its own version."""
     if isinstance(value, tuple | list):
         return [field_to_json(element, version) for element in value]
     if not isinstance(value, Struct):
@@ -138,7 +138,7 @@ def field_to_json(value: Any, version: int | None) -> Any:
 
 
 def _member_text(value: Any) -> str:
-    """What JSON calls a member of an enum, which is what a field with one is decoded to; "" for all other values."""
+    """Return the JSON name of an enum member, the decoded value of an enum field; "" for all other values."""
     if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
         return ""
     from tagwire.message.register import Register
@@ -147,7 +147,7 @@ def _member_text(value: Any) -> str:
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of a struct with its sensitive values hidden; `made` is changed."""
+    """Return the JSON form of a struct with its sensitive values hidden; `made` is changed."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
         if row.json_name not in made or value is None:
@@ -163,7 +163,7 @@ def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """A primitive of a type that is not at hand, as lossless JSON: a bool, an int, a text or None."""
+    """Return a primitive of unknown type as lossless JSON: a bool, an int, a string or None."""
     if value is None or isinstance(value, bool | str):
         return value
     name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
@@ -171,7 +171,7 @@ def json_value(value: Any) -> Any:
 
 
 def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
-    """Unknown tagged fields as JSON: base64 by tag, in the order of tags."""
+    """Return unknown tagged fields as JSON: base64 by tag, in tag order."""
     return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
 
 
@@ -179,11 +179,11 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
 
 
 def from_json(cls: type[M], obj: Any, version: int) -> M:
-    """The message in `obj`, the JSON form (either style) of a version.
+    """Return the message in `obj`, the JSON form (either style) of a version.
 
-    Each field of the version must be there, but for tagged ones; a field of
-    another version may be. Raises EncodeError, with the field's path, for what
-    does not fit; UnsupportedVersionError for a version that there is not.
+    All untagged fields of the version are required; fields of other versions are
+    accepted. Raises EncodeError, with the field's path, for invalid values, and
+    UnsupportedVersionError for an unknown version.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
@@ -196,10 +196,10 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 
 
 def partial_from_json(cls: type[M], obj: Any) -> M:
-    """The message in `obj`, the JSON form of no particular version: fields that are missing are their defaults.
+    """Return the message in `obj`, the JSON form without a particular version: missing fields get their defaults.
 
-    Whether a version can carry it is asked when it is written. Raises EncodeError, with the path
-    of the field, for what does not fit.
+    Encoding decides whether a version can represent it. Raises EncodeError, with the field's
+    path, for invalid values.
     """
     return _read(cls, obj, None)
 
@@ -214,9 +214,9 @@ def _read(cls: type[M], obj: Any, version: int | None) -> M:
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
-    """The value of one field from its JSON form, of an element of its array if the path ends in []. Raises EncodeError.
+    """Parse one field from JSON, or an element of its array if the path ends in []. Raises EncodeError.
 
-    `holder` is the version of the struct that has the row: it differs from the message's in a shared struct. Both are
+    `holder` is the version of the struct that has the row; in a shared struct it differs from the message's. Both are
     None for no particular version, as in `partial_from_json`.
     """
     reader = _Reader(message.NAME, version)
@@ -230,7 +230,7 @@ def field_from_json(
 class _Reader:
     """One walk over one JSON value.
 
-    `version` of the methods is that of the struct at hand: None in a field that
+    `version` in the methods is the current struct's version: None in a field that
     only other versions have, where nothing is required.
     """
 
@@ -241,7 +241,7 @@ class _Reader:
         self.is_hidden = False
 
     def shown(self, value: Any) -> str:
-        """A value in a few words, unless it is sensitive."""
+        """Return a short form of a value, or hide it if it is sensitive."""
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any) -> str:
@@ -272,7 +272,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Refuse several alternatives of a union, and none where this version has some."""
+        """Reject a union with several alternatives, or with none if this version has any."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:
@@ -295,7 +295,7 @@ class _Reader:
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
-            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
+            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" and "7" would overwrite each other
                 self.fail(f"expected a tag (a decimal string, 0 to {UVARINT_MAX}), got {self.got(key)}")
             tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
@@ -315,13 +315,13 @@ class _Reader:
         return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
-        """How the fields of the keys of an array's elements are shown."""
+        """Return how to format the key fields of an array's elements."""
         fields = row.struct.FIELDS if row.struct is not None and hides() else ()
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
     def own_keys(self, row: FieldRow, elements: list[Any], version: int) -> None:
-        """Refuse elements with the same key."""
+        """Reject elements with the same key."""
         keys = Keys(keys_in_version(row, version))
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)

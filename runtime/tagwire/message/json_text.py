@@ -1,7 +1,7 @@
-"""Messages to and from JSON text: what `json` makes of their JSON form, and with the native engine without that form.
+"""Messages to and from JSON strings: `json` applied to their JSON form. The native engine skips that form.
 
-Reading is stricter than Python's reader where its leniency would lose something: a key that is repeated in an
-object, and NaN or an infinity that is no text, are refused.
+Reading is stricter than Python's JSON reader where leniency would lose something: it rejects a repeated key in an
+object, and a NaN or infinity that is not a string.
 """
 
 import json
@@ -24,9 +24,9 @@ M = TypeVar("M", bound="Message")
 
 
 def to_json_text(message: "Message", version: int, style: str = "lossless", indent: int | None = None) -> str:
-    """What `json.dumps(message.to_json(version, style=style), indent=indent, ensure_ascii=False)` gives.
+    """Return `json.dumps(message.to_json(version, style=style), indent=indent, ensure_ascii=False)`.
 
-    Raises EncodeError for a value that the version can't carry, UnsupportedVersionError for an unknown version.
+    Raises EncodeError for a value that the version can't represent, UnsupportedVersionError for an unknown version.
     """
     native = native_engine()
     if native is not None:
@@ -38,9 +38,9 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 
 
 def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
-    """The message in a JSON text, or in the UTF-8 bytes of one; either style.
+    """Parse a message from a JSON string, or its UTF-8 bytes; either style.
 
-    Raises EncodeError with line and column for invalid JSON, and with the field's path for a value that does not fit;
+    Raises EncodeError with line and column for invalid JSON, and with the field's path for an invalid value;
     UnsupportedVersionError for an unknown version.
     """
     if version not in cls.VERSIONS:
@@ -51,29 +51,29 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
         found: M | None = native.from_json_text(cls, utf8, version)
-        del utf8  # tracebacks show variables
+        del utf8  # tracebacks may show variables
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)
 
 
 def dumped(value: Any, indent: int | None = None) -> str:
-    """A JSON value as text."""
+    """Return a JSON value as a string."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """A JSON object of at least one member: names that need no escapes, and JSON texts of the same `indent`."""
+    """Return a JSON object of at least one member. Names need no escapes; values are JSON with the same `indent`."""
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"
-    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # no string of a JSON text has a line break
+    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # JSON strings have no line breaks
     return "{\n" + " " * indent + lines + "\n}"
 
 
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
-    """The JSON value of a text. Raises EncodeError."""
+    """Parse a JSON string. Raises EncodeError."""
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -95,9 +95,9 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
-    except ValueError:  # Python's bound for the digits of one number
+    except ValueError:  # Python limits the digits of one number
         reason = "the JSON has a number of more digits than any field"
-    _refuse(cls, version, reason)  # outside the handlers: those exceptions hold the text
+    _refuse(cls, version, reason)  # outside the handlers, because those exceptions hold the string
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

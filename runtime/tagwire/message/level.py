@@ -1,8 +1,8 @@
-"""The level of the runtime: the names that generated code relies on.
+"""The runtime level: the version of the names that generated code relies on.
 
-Generated code relies on the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level grows by one when
-they change. Each generated package says which level it was generated for, so that another runtime fails at the import
-with a clear message.
+These are the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level grows by one when they change. Each
+generated package has the level that it was generated for, so that importing it with another runtime fails with a
+clear message.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
 
 RUNTIME_LEVEL: Final = 2
 OLDEST_LEVEL: Final = 2
-"""Packages of lower levels use names that are gone."""
+"""Packages of lower levels use names that were removed."""
 
 
 class RuntimeLevelError(TagwireError, ImportError):

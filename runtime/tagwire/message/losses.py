@@ -1,4 +1,4 @@
-"""What a version would lose of a value, so that a sender can choose a version.
+"""Find the values that a version can't represent, so that a sender can choose a version.
 
 The answer comes from the walk that encodes: a `LayoutWriter` that collects rejected values
 instead of raising. So a message without losses can be encoded, and the reverse.
@@ -27,10 +27,10 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 
 
 class Loss:
-    """A value that a version does not carry.
+    """A value that a version can't represent.
 
-    `path` is as in errors (`topics[0].topic_id`), `value` is the value there. An
-    `ignorable` one is dropped silently; encoding rejects any other.
+    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. An
+    `ignorable` value is dropped silently; encoding rejects any other.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -53,7 +53,7 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """What `version` would drop or reject of `message`, in wire order; empty if it carries everything.
+    """Return what `version` would drop or reject of `message`, in wire order; empty if it can represent everything.
 
     Raises UnsupportedVersionError for an unknown version.
     """
@@ -63,13 +63,13 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that carry `message` without loss or error, or `NONE`; for a class, all its versions.
+    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all its versions.
 
-    They are one range: a field's versions are one range, those in which it may
-    be null are one range, and so are those with tagged fields; each value needs
-    to be in some of these, and ranges have a range in common. A default of null
-    in a field that is not nullable breaks this (absent is fine, then present is
-    not, then absent again); there the highest range counts.
+    They are one range: a field's versions are one range, the versions in which it
+    may be null are one range, and so are the flexible versions; each value needs
+    some of these, and the intersection of ranges is a range. A default of null
+    in a field that is not nullable breaks this (it can be absent, then can't be
+    present, then can be absent again); in that case the highest range counts.
     """
     if isinstance(message, type):
         return message.VERSIONS
@@ -97,16 +97,16 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
 
 
 class Projection(NamedTuple):
-    """A message as a version carries it, and what that version lost."""
+    """A message as a version can represent it, and what that version lost."""
 
     message: Any
     losses: tuple[Loss, ...]
 
 
 def for_version(message: "Message", version: int) -> Projection:
-    """Return a copy in which all that `version` can't carry has its default, and these losses.
+    """Return a copy with defaults instead of the values that `version` can't represent, and these losses.
 
-    Raises EncodeError for a value that has no default in its place: one of the wrong kind, or null where the default
+    Raises EncodeError for a value that no default can replace: one of the wrong type, or null if the default
     is null.
     """
     lost = losses(message, version)
@@ -166,7 +166,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # The innermost value catches it, so the value is the one that was refused.
+            # The innermost handler catches the exception, so `value` is the rejected value.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

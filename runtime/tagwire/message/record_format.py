@@ -1,9 +1,9 @@
 """The base of generated record formats: a batch, or a message of the older kind, as its spec defines it.
 
-A format is a struct with a single layout; another format is another class. Programs use
+A format is a struct with a single layout; each format has its own class. Programs use
 `tagwire.records`, which finds formats by name and makes batches and records from them. A class here
-has the fields of the wire format. Bytes go through the native engine's plan of the layout, or the
-interpreter (docs/records.md says why there are no serializers).
+has the fields of the wire format. Encoding and decoding use the native engine's plan of the layout,
+or the interpreter (docs/records.md says why there are no serializers).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class RecordFormat(FormatStruct):
     __slots__ = ()
 
     NAME: ClassVar[str]
-    """The spec's name."""
+    """The format's name in its spec."""
     KIND: ClassVar[str] = "format"
     FORMAT: ClassVar[str]
-    """What programs call the format, such as `v2`."""
+    """The short name of the format, such as `v2`."""
     DISCRIMINATOR: ClassVar[str] = ""
     """The attribute that distinguishes formats, or "" if there is none."""
 
@@ -53,14 +53,14 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def layout(cls) -> Layout:
-        """The format as a layout, whose version is None."""
+        """Return the format as a layout, whose version is None."""
         return layout_of_format(cls)
 
     @classmethod
     def decode(cls: type[F], data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> F:
-        """The one batch or message that `data` (any bytes-like object) holds, unpacked.
+        """Decode and decompress the one batch or message in `data` (any bytes-like object).
 
-        Raises DecodeError, LimitError where `limits` stop it.
+        Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         from tagwire.interpreter.reader import decode
         from tagwire.wire.buffers import as_bytes
@@ -74,14 +74,14 @@ class RecordFormat(FormatStruct):
         return found
 
     def encode(self) -> bytes:
-        """The bytes; lengths, counts and checksums are worked out. Raises EncodeError for a value that can't be."""
+        """Encode with computed lengths, counts and checksums. Raises EncodeError for an invalid value."""
         from tagwire.interpreter.writer import encode
 
         plan = self._native_plan()
         return encode(self.layout(), self) if plan is None else plan.encode(self)
 
     def encoded_size(self) -> int:
-        """The length in bytes of what `encode` gives."""
+        """Return the number of bytes that `encode` would return."""
         from tagwire.interpreter.writer import encoded_size
 
         plan = self._native_plan()
@@ -89,7 +89,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def _native_plan(cls) -> Plan | None:
-        """The native engine's plan of the format; None where it has none. Made once."""
+        """Return the native engine's plan of the format, or None, cached."""
         if "_plan" not in cls.__dict__:
             from tagwire.message.engines import engine
 
@@ -101,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # only now: other threads take None for the last word
+            cls._plan = plan  # set last, because other threads take None as final
         return cls._plan

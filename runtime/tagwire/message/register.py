@@ -1,15 +1,15 @@
-"""Registers of keys: the base of generated constants, with names both ways.
+"""Registers of keys: the base of generated constants, with lookups by key and by name.
 
-A member is the key as an int, so it goes wherever the number goes. Its name is
-that of the constant; `text` is what people call it. Fields that have a register
-as their `enum` hold its members (`tagwire.message.enums`).
+A member is an int, so it can be used wherever the number can. Its name is the
+constant's name; `text` is its display name. Fields that have a register as their
+`enum` have its members as values (`tagwire.message.enums`).
 """
 
 from enum import IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self  # type checkers know it without the package
+    from typing import Self  # importing `typing` at run time is slow
 
 
 class KeyRange:
@@ -22,7 +22,7 @@ class KeyRange:
         self.first = first
         self.last = last
         self.reserved = reserved
-        """Its keys are not to be used."""
+        """Whether the keys must not be used."""
 
     def __contains__(self, key: int) -> bool:
         return self.first <= key <= self.last
@@ -38,9 +38,9 @@ class Register(IntEnum):
     _closed: bool
     _names: tuple[str, ...]
     text: str
-    """What people call the key: the name of the constant, where the register says no other."""
+    """The display name of the key: the name of the constant, unless the register gives another."""
     codec: str
-    """How a header's value is written, "" where the register does not say: see `tagwire.records`."""
+    """The codec of the header's value, "" if the register gives none: see `tagwire.records`."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)
@@ -58,14 +58,14 @@ class Register(IntEnum):
         cls._names = names
 
     def __str__(self) -> str:
-        """Return the name of the key, as people call it."""
+        """Return the display name of the key."""
         return self.text
 
     @classmethod
     def of(cls, key: int) -> "Self":
-        """Return the member with this key, and for an unknown key a member of its own, named after it.
+        """Return the member with this key; for an unknown key, a new member that is named after the key.
 
-        So a number of a newer peer has all that members have. Such a member isn't among those of the class.
+        So an unknown number of a newer peer can be used like a member. Iterating over the class does not yield it.
         """
         try:
             return cls(key)
@@ -78,20 +78,20 @@ class Register(IntEnum):
 
     @classmethod
     def is_closed(cls) -> bool:
-        """Whether a field of this register refuses other numbers than those of the members."""
+        """Whether fields of this register reject numbers without a member."""
         return cls._closed
 
     @classmethod
     def named_fields(cls) -> tuple[str, ...]:
-        """The fields whose numbers it names where they are shown: `Message.path.to.field`, or `*.field` for all."""
+        """Return the fields whose numbers it names in output: `Message.path.to.field`, or `*.field` for all."""
         return cls._names
 
     @classmethod
     def name_of(cls, key: int) -> str | None:
-        """What people call a key; None for one that the register does not have."""
+        """Return the display name of a key; None for an unknown key."""
         return next((member.text for member in cls if member == key), None)
 
     @classmethod
     def key_of(cls, text: str) -> "Register | None":
-        """The key that people call so; None where there is none."""
+        """Return the key with this display name, or None."""
         return next((member for member in cls if member.text == text), None)

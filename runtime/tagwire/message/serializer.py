@@ -1,9 +1,9 @@
-"""The base of generated serializer classes: one class a version, one straight way through its bytes.
+"""The base of generated serializers: one class per version, with straight-line code for its bytes.
 
-A generated class has `read` and `write`, which know no error places. Here is
-what surrounds them: input of any bytes-like kind, the whole of it, limits, and
-the walk by layout that finds the place of a fault. Lenient reading and narrow
-limits take that walk from the start: they are not worth a second set of
+A generated class has `read` and `write`, which do not track error positions.
+This module adds the rest: input of any bytes-like type, the check for remaining
+bytes, limits, and the walk by layout that finds the position of an error. Lenient
+reading and narrow limits always use that walk: they are not worth a second set of
 generated code.
 """
 
@@ -25,13 +25,13 @@ __all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
 M = TypeVar("M", bound="Message")
 
 READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
-"""What `read` may raise on bad bytes: UnreadableBytes and UnicodeDecodeError are ValueErrors."""
+"""What `read` may raise on invalid bytes: UnreadableBytes and UnicodeDecodeError are ValueErrors."""
 WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
-"""What `write` may raise on a bad value: UnwritableValue and UnicodeEncodeError are ValueErrors."""
+"""What `write` may raise on an invalid value: UnwritableValue and UnicodeEncodeError are ValueErrors."""
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """What is read, and what fields of bytes are slices of."""
+    """Return the bytes to read, and the object that bytes fields are slices of."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -39,7 +39,7 @@ def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
 
 
 class Serializer(Generic[M]):
-    """One version of one message."""
+    """The serializer of one version of one message."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """The message at `pos` of `buf`, and where it ends; bytes fields are slices of `raw`."""
+        """Return the message at `pos` of `buf`, and its end; bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod
@@ -59,25 +59,25 @@ class Serializer(Generic[M]):
 
     @classmethod
     def layout(cls) -> "Layout":
-        """The layout that this class was generated from."""
+        """Return the layout that this class was generated from."""
         return layout_of(cls.MESSAGE, cls.VERSION)
 
     @classmethod
     def encode(cls, message: M) -> bytes:
-        """The message as bytes. Raises EncodeError for a value that this version can't carry."""
+        """Encode the message. Raises EncodeError for a value that this version can't represent."""
         out = bytearray()
         try:
             cls.write(message, out)
             return bytes(out)
         except WRITE_FAULTS:
-            pass  # the writer runs outside this handler: what was raised here may hold a secret
+            pass  # the writer runs outside this handler, because the exception may hold a secret
         from tagwire.interpreter.writer import encode
 
         return encode(cls.layout(), message)
 
     @classmethod
     def encoded_size(cls, message: M) -> int:
-        """The length of what `encode` gives, in bytes; raises the same errors."""
+        """Return the number of bytes that `encode` would return; raises the same errors."""
         out = ByteCount()
         try:
             cls.write(message, cast(bytearray, out))
@@ -90,19 +90,19 @@ class Serializer(Generic[M]):
 
     @classmethod
     def decode(cls, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS) -> M:
-        """The message that `data` holds, from its first byte to its last.
+        """Decode the message that `data` holds, from its first byte to its last.
 
-        Raises DecodeError (LimitError where `limits` stop it). With `strict=False`
-        it takes what Kafka's own reader takes, bytes behind the message too.
+        Raises DecodeError (LimitError if `data` exceeds `limits`). With `strict=False`,
+        accepts what Kafka's own reader accepts, including bytes after the message.
         """
         buf, raw = _taken(data, views)
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
-                # Past the end as well: straight-line code checks no string against the end of the input.
+                # `end` may exceed the input, because straight-line code does not check each string against its end.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
-                del message  # or it would take its memory beside what the layout's walk reads again
+                del message  # frees memory before the layout's walk reads the bytes again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
@@ -112,7 +112,7 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        """Decode the message that begins at `offset`; return it and the offset after it. Else as `decode`."""
         buf, raw = _taken(data, views)
         if (
             strict
@@ -138,7 +138,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """For message classes that have no generated serializers, such as those written by hand: all is done by layout."""
+    """For message classes without generated serializers, such as hand-written ones: everything goes by layout."""
 
     __slots__ = ()
 

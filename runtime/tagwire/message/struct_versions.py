@@ -1,8 +1,8 @@
-"""Which version of a shared struct each version of its user has.
+"""Map the versions of a message to the versions of a shared struct that it uses.
 
-A shared struct has versions of its own, so that a change of it reaches a user
-only in the versions that ask for it. The same ranges serve two questions: which
-version to expand (`at`), and which of the user's versions have a field of the
+A shared struct has its own versions, so that a change reaches a user of the struct
+only in chosen versions. The same ranges answer two questions: which version of the
+struct to expand (`at`), and which of the user's versions have a field of the
 struct (`within`).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class StructVersions:
     """Ascending ranges of the user's versions without a gap, the last one open, each with a version of the struct.
 
-    The struct's versions ascend too, so that what is one range of them is one range of the user's.
+    The struct's versions ascend too, so each range of struct versions corresponds to one range of user versions.
     """
 
     __slots__ = ("ranges",)
@@ -32,16 +32,16 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """The struct's version in a version of the user; None where that can't have the struct."""
+        """Return the struct's version in a version of the user; None if that version can't have the struct."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """The user's versions in which the struct has one of these versions; an open range stays open."""
+        """Return the user's versions in which the struct has one of these versions; an open range stays open."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """The versions of what the struct itself uses, by the user's versions."""
+        """Return the versions of a struct that this struct uses, by the user's versions."""
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

@@ -1,1 +1,1 @@
-"""Single fields of messages: read and rewritten in the bytes, without objects for the rest."""
+"""Read and rewrite single fields in encoded messages, without decoding the rest to objects."""

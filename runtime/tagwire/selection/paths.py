@@ -26,16 +26,16 @@ class SelectionError(TagwireError, ValueError):
 
 
 class NoPathError(SelectionError):
-    """A text that is a path in no message."""
+    """A string that is not a path in any message."""
 
 
 class Step:
     """A field that paths go through, or end at.
 
-    `each` goes into the elements of an array, and `is_row` says that each
+    `each` enters the elements of an array, and `is_row` means that each
     element is a row. `column` is the number of the path that ends here, or
-    None; `columns` are the numbers of all paths that come by. `steps` are the
-    next ones, by attribute.
+    None; `columns` are the numbers of all paths through this step. `steps` are
+    the next steps, by attribute.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
@@ -55,10 +55,10 @@ class Step:
 class Paths:
     """The paths of a selection.
 
-    `root` is the tree of their steps. `way` are the steps to the innermost
-    array that all of them share: its elements are the rows. Without such an
-    array, or with `whole`, the message is the only row. `fields` has for each
-    path the row of the field table that it ends at.
+    `root` is the tree of their steps. `way` has the steps to the innermost
+    array that all paths share: its elements are the rows. Without such an
+    array, or with `whole`, the message is the only row. `fields` has the field
+    table row of each path's last field.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
@@ -67,13 +67,13 @@ class Paths:
         self.root = Step("")
         self.fields: list[FieldRow] = []
         self.trails: list[list[FieldRow]] = []
-        """For each path the rows around that of its end, the outermost first."""
+        """For each path, the field rows that lead to its last field, outermost first."""
         self.lines = [self._add(text, column) for column, text in enumerate(texts)]
         self.way: list[Step] = [] if whole else _shared(self.lines)
         if self.way:
             self.way[-1].is_row = True
         self.behind = [line[len(self.way) :] for line in self.lines]
-        """The steps of each path from its row on."""
+        """The remaining steps of each path within a row."""
         self.element: Any = _element(message, self.way)
         """The class of the elements that are rows; None if they are not structs, or there are no rows."""
 
@@ -86,7 +86,7 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            owner = field.struct if field.type.count("[]") == each else None  # not an array's, nor one of arrays
+            owner = field.struct if field.type.count("[]") == each else None  # arrays have no fields
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
                 self._refuse_overlap(text, known)
@@ -121,7 +121,7 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """The field that a step names; `owner` is None after a value without fields."""
+    """Return the field that a step names; `owner` is None after a value without fields."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:
@@ -139,7 +139,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """The steps to the innermost array that all paths enter; empty if there is no such array."""
+    """Return the steps to the innermost array that all paths enter; empty if there is no such array."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):
@@ -154,6 +154,6 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
 def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
     for step in way:
-        assert owner is not None  # a path does not go on behind a value without fields
+        assert owner is not None  # a path can't continue after a value without fields
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
     return owner if way else None

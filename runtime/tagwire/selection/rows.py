@@ -1,7 +1,7 @@
-"""Rows of values, taken from a decoded message: what a selection reads, said by attributes.
+"""Rows of values, taken from a decoded message: the reference for what a selection reads.
 
-The native engine reads the same rows without the message. This is what they
-must be, and how the pure engine reads them.
+The native engine reads the same rows without decoding the message; the pure engine
+uses this module.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class _Drop:
         return "tagwire.DROP"
 
     def __reduce__(self) -> str:
-        return "DROP"  # one object, also where it comes out of a pickle
+        return "DROP"  # unpickling gives the same object
 
 
 DROP: Final = _Drop()
-"""The value that the function of a rewrite returns for a row to drop its element."""
+"""The value that a rewrite function returns for a row to remove its element."""
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
-    """The rows of a message: one for each element that the paths share, with a value for each path."""
+    """Return the rows of a message: one for each element that the paths share, with a value for each path."""
     owners: list[Any] = [message]
     for step in paths.way:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]
@@ -43,7 +43,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """The value at the end of the steps: None after a null, and a list for each array that they enter."""
+    """Return the value at the end of the steps: None after a null, and a list for each array that they enter."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -55,12 +55,12 @@ def _value(owner: Any, line: list[Step]) -> Any:
 
 
 class Changes:
-    """What is to become of the rows of one message.
+    """The changes to the rows of one message.
 
-    `rows` has the values that were read, `new` for each row the new ones or
-    DROP, and `appended` the elements that are added. All are tuples, and lists
-    within rows that `function` gets are copies: what it changes in its place is
-    a change as well.
+    `rows` has the values that were read, `new` has the new values or DROP for
+    each row, and `appended` has the added elements. All are tuples. Lists within
+    the rows passed to `function` are copies: modifying them in place is a change
+    as well.
     """
 
     def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
@@ -73,7 +73,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Ask `function` for the new values of each row, and make the elements to append."""
+        """Call `function` for the new values of each row, and make the elements to append."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.behind for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -101,7 +101,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """The element for an appended row: the row itself, or a new one with these values."""
+        """Return the element for an appended row: the row itself, or a new element with these values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
@@ -128,37 +128,37 @@ class Changes:
                 owner = None if owner is None else getattr(owner, step.name)
             if owner is not None:
                 setattr(owner, line[-1].name, value)
-            elif value is not None:  # reading behind a null gives None
+            elif value is not None:  # fields after a null read as None
                 path = ".".join(step.name for step in line)
                 self._refuse(f"an appended row can't set {path}, which is behind a null; append a {element.__name__}")
         return made
 
     def _refuse(self, reason: str) -> NoReturn:
-        """Raise the EncodeError for what can't be done with the rows."""
+        """Raise EncodeError for an impossible change."""
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
 
 
 def row_of(result: Any, width: int) -> Row | None:
-    """The result of a function for a row, as a tuple with a value for each path; None if it is not a row."""
+    """Return a function's result as a row, a tuple with a value for each path; None if it is not a row."""
     if width == 1:
         return (result,)
     return tuple(result) if isinstance(result, tuple | list) and len(result) == width else None
 
 
 def misfit(result: Any, width: int) -> str:
-    """Why `row_of` takes no row for one."""
+    """Explain why `row_of` returns None for a result."""
     found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
     return f"expected a tuple of {width} values or tagwire.DROP from the function, got {found}"
 
 
 def _thawed(value: Any) -> Any:
-    """A value for others to change: lists are copied."""
+    """Return a value that callers may modify: lists are copied."""
     return list(map(_thawed, value)) if type(value) is list else value
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """A new value that stays as it is: tuples in the place of lists, where lists were read."""
+    """Return a new value as immutable: where lists were read, they become tuples."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -1,7 +1,8 @@
-"""`tagwire.select`: chosen fields of a message, read from its bytes and written back into them.
+"""`tagwire.select`: read chosen fields of a message in its bytes, and rewrite them.
 
-A selection is made once, for all versions of a message. What a version needs
-is made when the version is first used and never changes, so threads share it.
+A selection is made once, for all versions of a message. What it needs for a
+version is made when that version is first used, and never changes, so threads
+can share it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def select(message: type[Message], *paths: str) -> Selection:
-    """Chosen fields of a message class, to be read and rewritten in bytes of any version.
+    """Select fields of a message class, to read and rewrite in bytes of any version.
 
     A path consists of attribute names, with `[]` after an array to enter its
     elements: `topics[].partitions[].leader_id`. Raises SelectionError for a path that
@@ -41,7 +42,7 @@ def select(message: type[Message], *paths: str) -> Selection:
 
 
 class Selection:
-    """Chosen fields of a message: see `select`."""
+    """Selected fields of a message: see `select`."""
 
     def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
         self._paths = Paths(message, paths, whole=whole)
@@ -59,11 +60,11 @@ class Selection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """For each path the row of the field table that it ends at."""
+        """The field table row of each path's last field."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path the version of the struct that has its field; a shared struct has versions of its own."""
+        """For each path, return the version of the struct with its field; a shared struct has its own versions."""
         found: list[int | None] = []
         for trail in self._paths.trails:
             at: int | None = version
@@ -79,18 +80,17 @@ class Selection:
         return select, (self.message, *self.paths)
 
     def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """The rows of the message that `data` (any bytes-like object) holds from `offset` to its end.
+        """Return the rows of the message from `offset` to the end of `data` (any bytes-like object).
 
         The whole message is checked as strictly as by `Message.decode`, with the same
-        errors. A field that the version lacks has its default. Values are those of
-        `decode`; after a null they are None. Raises DecodeError,
-        UnsupportedVersionError.
+        errors. A field that the version does not have gets its default. Values are the same
+        as in `decode`; after a null they are None. Raises DecodeError, UnsupportedVersionError.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows
 
     def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
-        """Like `read`, but with tuples of one value for a single path."""
+        """Return the rows as `read` does, but with tuples of one value for a single path."""
         buf = as_bytes(data)
         plan = self._plan(version)
         rows = None if plan is None else plan.read(buf, offset, limits)
@@ -106,16 +106,16 @@ class Selection:
         offset: int = 0,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """`data` with new values: `function(*row)` returns a row's, or `tagwire.DROP` to leave its element out.
+        """Return `data` with new values: `function(*row)` returns them, or `tagwire.DROP` to remove the row's element.
 
-        Everything else is copied byte for byte, unknown tagged fields too;
-        lengths, counts and sizes follow from the new values. With one path the
-        function returns the value, with several a tuple. `append` has rows for
-        the end of the array: an element, or the values of a fresh one.
+        Everything else is copied byte for byte, including unknown tagged fields;
+        lengths, counts and sizes are adapted. With one path the function returns the
+        value, with several a tuple. `append` has rows for the end of the array: an
+        element, or the values of a new element.
 
-        Raises what `read` raises, and EncodeError for a value that the version
-        can't carry. A new value for a field that the version lacks is refused,
-        or dropped where the spec says `ignorable`.
+        Raises the errors of `read`, and EncodeError for a value that the version can't
+        represent. A new value for a field that the version does not have is rejected,
+        or dropped if the field is `ignorable`.
         """
         buf = as_bytes(data)
         changes = Changes(self._paths, version, function, append)
@@ -135,7 +135,7 @@ class Selection:
         return made
 
     def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Refuse new values that break a rule over several fields: each of them alone may be right."""
+        """Reject new values that break a rule over several fields, which can't be checked for each value alone."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:
@@ -143,9 +143,9 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
-        """What the native engine has for a version; None where it has nothing."""
+        """Return the native engine's plan for a version, or None."""
         if version not in self._plans:
-            self._plans.setdefault(version, self._made(version))  # one for all threads
+            self._plans.setdefault(version, self._made(version))  # the same one for all threads
         return self._plans[version]
 
     def _made(self, version: int) -> Choosing | None:

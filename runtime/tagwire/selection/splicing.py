@@ -1,10 +1,10 @@
-"""New values in old bytes, by layout: everything that is not on the path to a change is copied.
+"""Put new values into old bytes, by layout: everything that is not on the path to a change is copied.
 
 The bytes were read strictly, so they are valid. This walk reads them again with the new values
 of the rows. Values are written by the same writer that encodes messages, so `encode` and this
-module reject the same ones. Counts, and the section of a tagged field, are adapted to the
-change. A tagged field that gets its default is left out, as by `encode`, and one that was
-absent is inserted in its place.
+module reject the same values. Counts, and the section of a tagged field, are adapted to the
+change. A tagged field that gets its default is left out, as by `encode`, and a tagged field that
+was absent is inserted.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tagwire.selection.rows import Changes
 
     Cells = dict[int, tuple[Any, Any]]
-    """By the number of a path: the value that was read, and the new one."""
+    """By the number of a path: the value that was read, and the new value."""
 
 __all__ = ["spliced"]
 
 
 @without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
-    """`buf` with the changes in the message that begins at `offset`. Raises EncodeError."""
+    """Return `buf` with the changes in the message that begins at `offset`. Raises EncodeError."""
     splicer = _Splicer(layout, buf, offset, changes, limits)
     splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
     splicer.copy(len(buf))
@@ -68,7 +68,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """A struct with the paths through `step` in it."""
+        """Splice the paths through `step` into a struct."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -85,7 +85,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Refuse new values for fields that this version lacks, as `encode` does."""
+        """Reject new values for fields that this version does not have, as `encode` does."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -110,7 +110,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Write a new value instead of the one at this position."""
+        """Replace the value at this position."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -127,7 +127,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ arrays
 
     def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
-        assert type.length is not None  # messages have no arrays to the end of what holds them
+        assert type.length is not None  # messages have no arrays without a count
         start = self.pos
         count = self.length(type.length)
         if step.is_row:
@@ -141,7 +141,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """The array whose elements are the rows."""
+        """Splice the array whose elements are the rows."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
@@ -178,7 +178,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def refuse_other_count(self, count: int, new: Any) -> None:
-        """Refuse a list that has not a value for each element: the other fields of an element are not known."""
+        """Reject a list without a value for each element, because the other fields of a new element are unknown."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
@@ -189,7 +189,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ tagged fields
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """The tagged fields of a struct, written anew where one of them changes."""
+        """Splice the tagged fields of a struct; the section is rewritten if one of them changes."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}
@@ -220,7 +220,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Tag and size of each entry; the position is at its data."""
+        """Yield tag and size of each entry, with the position at its data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -230,7 +230,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """The data of a tagged field that is present; None to leave it out."""
+        """Return the data of a tagged field that is present; None to leave it out."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -250,7 +250,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """The data of a tagged field that was absent; None where it stays so."""
+        """Return the data of a tagged field that was absent; None if it stays absent."""
         value = self.made(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 
@@ -260,7 +260,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """A default, which has no bytes here, with the new values of a row in it."""
+        """Return a default, which has no bytes here, with the new values of a row in it."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:
@@ -278,13 +278,13 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Whether a value stays as it is; `value` is read anew, since a struct may have been changed in its place."""
+    """Whether a value stays the same; `value` is read again, since a struct may have been modified in place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """The new values of one element; none above the rows."""
+    """Return the new values of one element; empty while the walk is above the rows."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

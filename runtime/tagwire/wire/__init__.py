@@ -1,7 +1,7 @@
-"""Values and bytes: the wire types and what packs and reads them, with no knowledge of layouts.
+"""Values and bytes: the wire types and the functions that encode and decode them, independent of layouts.
 
-This package is also the second of the two doors that generated code imports through (`tagwire.message` is the first):
-what straight-line serializers call, and the defaults that data classes share.
+Generated code imports from this package and from `tagwire.message`: the functions that straight-line serializers
+call, and the defaults that data classes share.
 """
 
 from __future__ import annotations

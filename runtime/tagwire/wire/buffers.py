@@ -1,7 +1,7 @@
-"""Input of any bytes-like kind as `bytes`, which is what all readers index and slice fastest, and as a view.
+"""Convert input of any bytes-like type to `bytes`, which readers index and slice fastest, and to a view.
 
-An object is asked for its buffer once, and the buffer is held as long as somebody reads it. Two buffers of one object
-need not be alike: a bytearray can be resized between them, and a class with `__buffer__` gives what it likes.
+Each object's buffer is requested once, and held while somebody reads it. Two buffers of one object may differ: a
+bytearray can be resized between them, and a class with `__buffer__` can return anything.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def as_bytes(data: Any) -> bytes:
-    """Any bytes-like object as bytes; without a copy where it is a view of all of a bytes object."""
+    """Return any bytes-like object as bytes; without a copy if it is a view of all of a bytes object."""
     return _bytes_of(memoryview(data))
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """The same as `as_bytes`, and a view of `data` that slices by bytes; of the copy where `data` has gaps."""
+    """Return the bytes, and a byte view of `data`; if `data` has gaps, a view of the copy."""
     view = memoryview(data)
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # gaps, or items of a format that `cast` does not know
+    except (TypeError, ValueError):  # gaps, or an item format that `cast` does not support
         return buf, memoryview(buf)
 
 
 def held(data: Any) -> Any:
-    """`data` for several readers with views: bytes as they are, else one view that all of them see."""
+    """Return `data` for several readers with views: bytes unchanged, else one view that they share."""
     return data if type(data) is bytes else memoryview(data)
 
 

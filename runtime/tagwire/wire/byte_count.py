@@ -1,12 +1,12 @@
 """A sink that counts bytes instead of keeping them.
 
-Sizes are the same walk as encoding, into this sink: a size and the bytes can't
-disagree, and a value that encode refuses has no size.
+Computing a size is the same walk as encoding, into this sink. So a size always equals
+the number of encoded bytes, and a value that can't be encoded has no size.
 """
 
 
 class ByteCount:
-    """What serializers and the layout writer ask of a bytearray: `+=`, `append`, `len()`."""
+    """The part of the bytearray interface that serializers and the layout writer use: `+=`, `append`, `len()`."""
 
     __slots__ = ("size",)
 

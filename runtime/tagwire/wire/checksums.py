@@ -10,11 +10,11 @@ from typing import Any, Final
 from tagwire.extras import required
 
 POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
-"""By algorithm, with the lowest power in the highest bit."""
+"""The polynomials by algorithm, bit-reversed (the lowest power in the highest bit)."""
 
 
 def checksum(algorithm: str, data: Any) -> int:
-    """The `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError where its library is missing."""
+    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError without its library."""
     if algorithm == "crc32":
         from zlib import crc32
 
@@ -29,7 +29,7 @@ def _crc32c() -> Any:
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
-    """The checksum of bytes whose checksum is given, followed by these bytes. Raises MissingExtraError."""
+    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the former."""
     if algorithm == "crc32":
         from zlib import crc32
 

@@ -1,13 +1,13 @@
-"""Packed bytes of record batches, both ways, with nothing unpacked beyond a limit.
+"""Compress and decompress record batches, with limits on the decompressed size.
 
-A codec's name is what a spec calls it: `gzip`, `snappy`, `lz4`, `zstd`, and
-`lz4-magic0`, which has the header checksum of old Java clients (KAFKA-3160:
-over the frame's magic too). Snappy is written in Xerial frames, as Java clients
-do, and read with and without them.
+Codecs have the names of specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`,
+which has the header checksum of old Java clients (KAFKA-3160: it also covers the
+frame's magic). Snappy is written in Xerial frames, as Java clients do, and read
+with and without them.
 
-gzip goes through zlib, the others through cramjam. All write into space of a
-size that was chosen before, so that no input, however small, makes more of it
-than `Limits` allow.
+gzip uses zlib, the other codecs cramjam. All write into a buffer whose size was
+chosen before, so that no input, however small, can produce more bytes than
+`Limits` allow.
 """
 
 import zlib
@@ -28,7 +28,7 @@ _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
 class PackingFault(Exception):
-    """Bytes that can't be unpacked, or not within the limits; caught where it is known what they are."""
+    """Bytes that can't be decompressed, or not within the limits; caught by code that knows their position."""
 
     def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -38,12 +38,12 @@ class PackingFault(Exception):
 
 
 def unpack(codec: str, data: Any, limits: Limits) -> bytes:
-    """What `data` unpacks to. Raises PackingFault."""
+    """Decompress `data`. Raises PackingFault."""
     return bytes(unpack_in_place(codec, data, limits))
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Like `unpack`, but without a copy, for readers only. Raises PackingFault."""
+    """Decompress without a final copy, for callers that only read. Raises PackingFault."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -55,21 +55,21 @@ def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
 
 
 def pack(codec: str, data: bytes) -> bytes:
-    """`data`, packed; the same for the same input and library."""
+    """Compress `data`; the result is the same for the same input and library."""
     return _PACKERS[codec](data)
 
 
 class _TooLongError(Exception):
-    """More bytes than there may be."""
+    """The decompressed bytes exceed the limit."""
 
 
 # ---------------------------------------------------------------- gzip
 
 
 def _gunzip(data: Any, most: int) -> bytes:
-    """All members of a gzip file, in sequence.
+    """Decompress all members of a gzip file, in sequence.
 
-    zlib copies the input that it leaves over, so it gets little at a time: the least at the beginning of each member,
+    zlib copies unused input, so it gets little at a time: the least at the beginning of each member,
     because a small file may have thousands of members.
     """
     packed = memoryview(data)
@@ -103,12 +103,12 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # of the last bytes, and some more: a guess at the next ones', since a second attempt is dear
+    ratio = 4.0  # the last ratio plus a margin, as a guess, because a second attempt is expensive
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # once: small batches would feel it
+        if library is None:  # looked up once, because small batches would notice the cost
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
@@ -116,7 +116,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # the one fault that more room would mend
+                # the only error that a larger buffer would fix
                 if "whole buffer" not in str(error):
                     raise PackingFault(f"{module} bytes that do not unpack ({error})", f"{module} frames") from None
                 if size == most:
@@ -138,8 +138,8 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Kafka's own reader knows no blocks that depend on each other. Level 0 is the fast mode, Kafka's own default;
-    # cramjam's takes five times as long, and saves a fifth of the bytes of 1000 records of 100.
+    # Kafka's own reader does not support linked blocks. Level 0 is the fast mode, Kafka's own default;
+    # cramjam's default takes five times as long, and saves a fifth of the bytes of 1000 records of 100.
     packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     packer.compress(data)
     return bytes(packer.finish())
@@ -162,7 +162,7 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 
 
 def _lz4_checksum_at(packed: bytearray) -> int:
-    """The position of the header checksum in an lz4 frame."""
+    """Return the position of the header checksum in an lz4 frame."""
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
         raise PackingFault("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
@@ -172,7 +172,7 @@ def _lz4_checksum_at(packed: bytearray) -> int:
 
 
 def _xxh32(data: bytes | bytearray) -> int:
-    """xxHash (32 bits, seed 0) of an lz4 frame header: at most 18 bytes. Source: the xxHash specification."""
+    """Return the xxHash (32 bits, seed 0) of an lz4 frame header, at most 18 bytes. Source: xxHash specification."""
     one, two, three, four, five = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
     mask = 0xFFFFFFFF
 
@@ -226,7 +226,7 @@ def _unsnap(data: Any, most: int) -> bytes:
 
 
 def _unsnap_block(packed: bytes, most: int) -> bytes:
-    """A raw block, which begins with its unpacked length."""
+    """Decompress a raw block, which begins with its decompressed length."""
     library = required("cramjam", "records")
     try:
         size = library.snappy.decompress_raw_len(packed)
@@ -264,6 +264,6 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstd": _zstd,
 }
 CODECS: Final = ("none", *_PACKERS)
-"""The names that a spec may use; the first is for bytes that are not compressed."""
+"""The codec names that a spec may use; the first means uncompressed."""
 CODEC_NAMES: Final = tuple(name for name in CODECS if "-" not in name)
-"""The names that users choose from: variants of a codec are left out."""
+"""The codec names that users choose from: variants are left out."""

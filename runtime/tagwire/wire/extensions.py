@@ -1,8 +1,8 @@
-"""The families of the tagwire dialect that take arguments: bytes of one size, and what numbers and bytes mean.
+"""The type families with arguments in the tagwire dialect: fixed-size bytes, and semantics of numbers and bytes.
 
-`bytes[16]` is a family like any other. A semantic says what the values of a type mean: an int64 that is a timestamp,
-bytes that are a decimal. It changes neither bytes nor Python values nor JSON, but Arrow columns, and what people are
-shown. Only specs that use these load this module.
+`bytes[16]` is a family like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
+decimal. It changes neither bytes nor Python values nor JSON, but Arrow columns and output for people. This module is
+loaded only for specs that use these types.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final
 
 BLOCK_MAX: Final = 65535
-"""The most bytes that a type of one size may have."""
+"""The maximum size of a fixed-size bytes type."""
 DECIMAL_MAX: Final = 76
-"""The most digits of a decimal: what Arrow's decimal256 has."""
+"""The maximum digits of a decimal, as in Arrow's decimal256."""
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for unit in _UNITS)
 """The semantics of int64."""
 
 
 class FixedBytesType(WireType):
-    """bytes of one size, without a length before them. JSON and defaults are standard base64."""
+    """bytes of a fixed size, without a length before them. JSON and defaults are standard base64."""
 
     __slots__ = ()
     family = "fixed bytes"
@@ -78,7 +78,7 @@ class TimeType(IntegerType):
         super().__init__(base.name, base.code, base.width, base.low, base.high)
         self.semantic = semantic
         self.digits = _UNITS[semantic.partition("_")[2]]
-        """Of the fractions of a second."""
+        """The number of digits of fractional seconds."""
 
     @property
     def is_timestamp(self) -> bool:
@@ -98,7 +98,7 @@ class TimeType(IntegerType):
             try:
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
             except OverflowError:
-                return ""  # outside the years that Python has
+                return ""  # outside the years that Python supports
             return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{digits}Z"
         days, rest = divmod(seconds, 86400)
         clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"
@@ -108,7 +108,7 @@ class TimeType(IntegerType):
 class DecimalType(BinaryType):
     """bytes that are a number: two's complement, most significant byte first, in units of 10 ** -scale.
 
-    As Avro and Kafka Connect have it. `carrier` is bytes, or bytes of one size.
+    Avro and Kafka Connect use the same encoding. `carrier` is bytes, or fixed-size bytes.
     """
 
     __slots__ = ("carrier", "precision", "scale", "semantic")
@@ -153,12 +153,12 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """A number of units as bytes: as few as hold it, or as many as the type has. Raises OverflowError."""
+        """Encode a number of units: in the fewest bytes, or in the type's fixed size. Raises OverflowError."""
         size = self.width or (number if number >= 0 else ~number).bit_length() // 8 + 1
         return number.to_bytes(size, "big", signed=True)
 
     def number_of(self, data: Any) -> Decimal:
-        """The number of some bytes. Raises Unfit where it has more digits than the type, or there are no bytes."""
+        """Decode a number. Raises Unfit if it has more digits than the type, or if there are no bytes."""
         from decimal import Decimal
 
         units = int.from_bytes(data, "big", signed=True)
@@ -225,14 +225,14 @@ class DecimalType(BinaryType):
 
 
 def _wide() -> Any:
-    """A context that rounds nothing of the decimals that a type may have."""
+    """Return a decimal context that rounds no decimal of these types."""
     from decimal import Context
 
     return Context(prec=200)
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """The type of a name with an argument, `bytes[16]`, or with a semantic; None where there is no such type."""
+    """Return the type of a name with an argument (`bytes[16]`), or with a semantic; None if there is no such type."""
     from re import fullmatch
 
     if base is None:

@@ -1,9 +1,9 @@
-"""The families of wire types: how the values of a type are handled in Python, wherever somebody must know.
+"""The families of wire types: how Python handles the values of a type.
 
-A family is a class below `WireType`; a type is an object of it, a row of the table in `tagwire.wire.types`.
+A family is a subclass of `WireType`; a type is an instance, a row of the table in `tagwire.wire.types`.
 So a new family is one class.
 
-Importing a message loads this module, so what only few programs need is imported where it is used.
+Importing a message loads this module, so rarely needed modules are imported where they are used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final
 
 STRING_MAX: Final = 32767
-"""The longest string in UTF-8 bytes, compact or not."""
+"""The maximum length of a string in UTF-8 bytes, compact or not."""
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
@@ -24,7 +24,7 @@ _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
 def integer_format(width: int, *, is_signed: bool) -> str:
-    """The Arrow type of integers of a width in bytes, as the C data interface writes it; "" where there is none."""
+    """Return the Arrow format string for integers of a width in bytes; "" if there is none."""
     format = _FORMATS.get(width, "")
     return format if is_signed else format.upper()
 
@@ -46,7 +46,7 @@ class IntegerType(WireType):
         return f"{self.name} ({self.low} to {self.high})"
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> int:
-        return int(value)  # an enum's number, not the enum
+        return int(value)  # converts an enum member to an int
 
     def from_json(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
@@ -123,7 +123,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """float, IEEE-754. One of four bytes takes the nearest number that it has, and refuses what is beyond its range."""
+    """float, IEEE-754. Four-byte floats are rounded to the nearest value, and rejected if out of range."""
 
     __slots__ = ()
     family = "floating"
@@ -171,7 +171,7 @@ class FloatingType(WireType):
             raise ValueError(text) from None
 
     def rounded(self, number: float) -> float:
-        """The nearest number that the type has. Raises OverflowError for one that is beyond its range."""
+        """Return the nearest number of this type. Raises OverflowError if the number is out of range."""
         if self.width == 8:
             return number
         from struct import pack, unpack
@@ -190,7 +190,7 @@ class FloatingType(WireType):
 
 
 def _nan_of(text: str) -> float | None:
-    """The NaN of these bits, or None where they are those of no NaN."""
+    """Return the NaN with these bits, or None if they are not a NaN."""
     from struct import unpack
 
     try:
@@ -208,7 +208,7 @@ class UuidType(WireType):
     annotation = "UUID"
     annotation_module = "uuid"
     text_form = "22 characters of URL-safe base64"
-    default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))  # made late: `uuid` loads slowly
+    default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))  # lazy, because `uuid` loads slowly
     arrow_format = "w:16"
     samples: ClassVar[Any] = property(lambda self: (self.value_of(b"\1".rjust(16, b"\0")),))
 

@@ -1,7 +1,7 @@
-"""Bad UTF-8 as Java reads it, for lenient decoding.
+"""Decode invalid UTF-8 as Java does, for lenient decoding.
 
-Java's decoder and Python's `errors="replace"` put U+FFFD for the same spans but
-one: a UTF-16 surrogate in three bytes (ED A0..BF ..) is one U+FFFD in Java and
+Java's decoder and Python's `errors="replace"` put U+FFFD for the same spans, with one
+exception: a UTF-16 surrogate in three bytes (ED A0..BF ..) is one U+FFFD in Java and
 up to three in Python.
 """
 
@@ -12,7 +12,7 @@ _HANDLER: Final = "tagwire.java"
 
 
 def decode_as_java(data: bytes) -> str:
-    """`data` as text, each malformed sequence as one U+FFFD, as `new String(data, UTF_8)` has it in Java."""
+    """Decode `data`, with each malformed sequence as one U+FFFD, like `new String(data, UTF_8)` in Java."""
     return data.decode(errors=_HANDLER)
 
 
@@ -23,7 +23,7 @@ def _replace(fault: UnicodeError) -> tuple[str, int]:
 
 
 def _surrogate_size(data: bytes) -> int:
-    """How many of these (up to three) bytes Java takes as one surrogate."""
+    """Return how many of these (up to three) bytes Java takes as one surrogate."""
     if len(data) < 2 or data[0] != 0xED or not 0xA0 <= data[1] <= 0xBF:
         return 0
     return 3 if len(data) == 3 and 0x80 <= data[2] <= 0xBF else 2

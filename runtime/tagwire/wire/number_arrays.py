@@ -1,6 +1,6 @@
 """Arrays of fixed-width numbers, for straight-line serializers: one `struct` call for all elements.
 
-Short arrays find their format ready by count: making one takes longer than
+Short arrays have prebuilt formats by count, because making a format takes longer than
 using it.
 """
 
@@ -12,11 +12,11 @@ from tagwire.wire.scalars import UnreadableBytes, put_compact_count, put_count
 from tagwire.wire.types import WIRE_TYPES
 
 _TABLE_SIZE: Final = 0x80
-"""Counts below this have a ready `struct` format: with KIP-482's one-byte counts, all those."""
+"""Counts below this have a prebuilt `struct` format: all counts that take one byte in KIP-482."""
 
 
 class FixedArray:
-    """Arrays of one fixed-width number type: formats by count, ready for the short ones."""
+    """Arrays of one fixed-width number type, with prebuilt formats for short arrays."""
 
     __slots__ = ("_code", "packers", "unpackers", "width")
 
@@ -28,9 +28,9 @@ class FixedArray:
         self.packers: list[Callable[..., bytes]] = [each.pack for each in formats]
 
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """`count` numbers at `pos`, and where they end."""
+        """Read `count` numbers at `pos`; return them and their end."""
         end = pos + self.width * count
-        # Before a format is made for a count that only a hostile sender would write.
+        # Checked before making a format, because only a hostile sender would write such a count.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -48,18 +48,18 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # as they were counted: the length of a subclass may be another
+        numbers = tuple(values)  # counted as iterated, because a subclass may have another `len`
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 
 EMPTY: Final = ()
-"""The empty array, recognised by identity, since CPython has only one."""
+"""The empty array, recognised by identity, since CPython has only one empty tuple."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """The arrays of the number type `name`; made on first use, since a table costs some 50 us."""
+    """Return the arrays of the number type `name`; made on first use, since a table takes about 50 us."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]

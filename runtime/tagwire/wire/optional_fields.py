@@ -1,9 +1,9 @@
 """The draft dialect's buffer of optional fields, for straight-line serializers.
 
 Source: the first draft of KIP-482. Entries of length, tag (uint16) and value,
-ascending by tag, ended by a length of zero. Two readings of the draft are
-open: whether lengths are zig-zag or plain varints, and whether they count the
-tag's two bytes; a message says which.
+ascending by tag, ended by a length of zero. The draft leaves two questions open:
+whether lengths are zig-zag or plain varints, and whether they include the
+tag's two bytes; each message specifies the answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ TAG_MAX: Final = 0xFFFF
 
 
 class OptionalFieldsBuffer:
-    """One reading of the draft."""
+    """A buffer under one interpretation of the draft."""
 
     __slots__ = ("_tag_bytes", "_zigzag")
 
@@ -27,7 +27,7 @@ class OptionalFieldsBuffer:
         self._tag_bytes = 2 if counts_tag else 0
 
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-        """The entry at `pos`: its tag (above `last`), where its value ends, where it begins.
+        """Return the entry at `pos`: its tag (above `last`), the end of its value, and the value's start.
 
         The terminating entry gives tag -1 and its own end twice.
         """
@@ -49,7 +49,7 @@ class OptionalFieldsBuffer:
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
-        """A buffer of which the version knows no field, and where it ends."""
+        """Read a buffer in which all fields are unknown; return them and the end."""
         if buf[pos] == 0:
             return NO_TAGS, pos + 1
         unknown: dict[int, bytes] = {}
@@ -66,12 +66,12 @@ class OptionalFieldsBuffer:
         unknown: Mapping[int, Binary],
         known_tags: frozenset[int] = frozenset(),
     ) -> None:
-        """Append a buffer: `known` are those to write, in tag order; `known_tags` all that the version knows."""
+        """Append a buffer: `known` has the fields to write, in tag order; `known_tags` all tags of the version."""
         fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:
             size = len(data) + self._tag_bytes
             if size == 0:
-                raise UnwritableValue  # it would read as the end of the buffer
+                raise UnwritableValue  # a length of zero would end the buffer
             out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
             out += tag.to_bytes(2, "big")
             out += data

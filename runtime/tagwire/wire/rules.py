@@ -1,4 +1,4 @@
-"""Rules over several fields, as straight-line code asks them: it only has to know whether one is broken."""
+"""Rules over several fields, for straight-line code, which only needs to know whether a rule is broken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Whether several of these are there, or none and no unknown tag that may be another one."""
+    """Whether several alternatives are set, or none without an unknown tag that may be a newer alternative."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 

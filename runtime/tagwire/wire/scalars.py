@@ -1,13 +1,13 @@
-"""The pieces of straight-line serializers: what generated code calls for one value of each kind.
+"""The building blocks of straight-line serializers: functions for one value of each kind.
 
-Arrays are in `value_arrays` and `number_arrays`; what their counts need is here.
+Arrays are in `value_arrays` and `number_arrays`, but the functions for their counts are here.
 
-Functions over `bytes` and a position, or over a growing `bytearray`. They check everything that
+The functions work on `bytes` and a position, or on a growing `bytearray`. They check everything that
 would let a fast path fail silently, and raise `UnreadableBytes` (or `struct.error`, `IndexError`,
-`UnicodeDecodeError` ...) without a place: the serializer then lets the interpreter read the same
-bytes or value again and report the place. Successful calls do no bookkeeping.
+`UnicodeDecodeError` ...) without a position: the serializer then lets the interpreter read the same
+bytes or value again and report the position. Successful calls do no bookkeeping.
 
-Positions only grow, so strings need no bounds check of their own: a slice past the end is short,
+Positions only grow, so strings need no separate bounds check: a slice past the end is short,
 and the next read, or the last comparison of the position with the length, rejects it. So no
 function here may return a smaller position than it was given.
 """
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class UnreadableBytes(ValueError):
-    """Bytes that a fast path rejects; the interpreter then finds out why and where."""
+    """Bytes that a fast path rejects; the interpreter then finds the reason and the position."""
 
 
 class UnwritableValue(ValueError):
-    """A value that a fast path rejects; the interpreter then finds out why and where."""
+    """A value that a fast path rejects; the interpreter then finds the reason and the path."""
 
 
 class _New(Protocol):
@@ -38,7 +38,7 @@ class _New(Protocol):
 empty_object: Final = cast(_New, object.__new__)
 """Make an object without calling `__init__`: decoders set every slot themselves."""
 is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
-"""Whether an object's class is a data class or below it. Type checkers would call `issubclass` unnecessary there."""
+"""`issubclass` with wider types, because type checkers consider its use in serializers unnecessary."""
 
 # ---------------------------------------------------------------- booleans, uuids
 
@@ -56,7 +56,7 @@ _from_bytes = int.from_bytes
 
 
 def uuid_of(raw: bytes) -> UUID:
-    """A UUID from its 16 bytes."""
+    """Make a UUID from its 16 bytes."""
     value = empty_object(UUID)
     _set_int(value, _from_bytes(raw, "big"))
     _set_is_safe(value, _UNKNOWN_SAFETY)
@@ -64,14 +64,14 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def uuid_bytes(value: UUID) -> bytes:
-    """The 16 bytes of a UUID, and of nothing else that has an attribute `bytes`: struct would pad those or cut them."""
+    """Return the 16 bytes of a UUID. Rejects other objects with an attribute `bytes`, which struct would pad or cut."""
     if not isinstance(value, UUID):
         raise UnwritableValue
     return value.int.to_bytes(16, "big")
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""Whether a value equals the default of an array; other empty values, such as "", are not arrays."""
+"""`value in EMPTIES` tests for an array's default; other empty values, such as "", are not arrays."""
 
 # ---------------------------------------------------------------- lengths
 
@@ -83,9 +83,9 @@ def check_null_length(length: int) -> None:
 
 
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
-    """The rest of a varint whose first byte was `first` (0x80 or more): value and end.
+    """Read the rest of a varint whose first byte was `first` (0x80 or more); return value and end.
 
-    Refuses one that is longer than it need be (else a long zero would pass for
+    Rejects a varint that is longer than needed (a long zero would be taken for
     null) or above 2^31 - 1.
     """
     value = first & 0x7F
@@ -101,7 +101,7 @@ def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
 
 
 def string_length(buf: bytes, pos: int, first: int) -> tuple[int, int]:
-    """As `uvarint`, for the compact length (n + 1) of a string of at most 32767 bytes."""
+    """Read a compact length (n + 1) as `uvarint` does, for a string of at most 32767 bytes."""
     value, pos = uvarint(buf, pos, first)
     if value > STRING_MAX + 1:
         raise UnreadableBytes
@@ -113,7 +113,7 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters."""
+    """Append the int32 count of an array. Rejects all but tuples and lists: a str would be taken for its letters."""
     out += _pack_int32(_count(values))
 
 
@@ -128,7 +128,7 @@ def _count(values: Any) -> int:
         return len(values)
     if not issubclass(kind, (tuple, list)):
         raise UnwritableValue
-    return sum(1 for _ in values)  # the length of a subclass may be another
+    return sum(1 for _ in values)  # a subclass may have another `len`
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:
@@ -139,7 +139,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 
 
 def required(value: T | None) -> T:
-    """`value`, refused where it is None: in this version the field is not nullable."""
+    """Return `value`, or reject None: in this version the field is not nullable."""
     if value is None:
         raise UnwritableValue
     return value
@@ -148,7 +148,7 @@ def required(value: T | None) -> T:
 # ---------------------------------------------------------------- strings
 
 _utf8 = str.encode
-"""Not `value.encode()`, which works for any object with a method of this name."""
+"""Unlike `value.encode()`, rejects other objects with a method of this name."""
 
 
 def put_string(out: bytearray, value: str | None) -> None:
@@ -197,7 +197,7 @@ Binary = bytes | bytearray | memoryview
 
 
 def binary(value: Binary) -> Binary:
-    """`value` as an object whose length is its number of bytes; TypeError for anything but a buffer of bytes."""
+    """Return `value` as an object whose length is its number of bytes; TypeError if it is not a buffer of bytes."""
     # bytearray += would take any iterable of ints, and len() of a view counts its items.
     return value if type(value) is bytes else memoryview(value).cast("B")
 

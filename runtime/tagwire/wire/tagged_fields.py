@@ -1,8 +1,8 @@
 """Tagged fields at the end of a struct, for straight-line serializers.
 
 Source: KIP-482. A count, then tag, size and data of each field, tags
-ascending. What a version does not know is kept as bytes by its tag and written
-back in its place.
+ascending. Unknown fields are kept as bytes by tag and written back in tag
+order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from tagwire.wire.varint import UVARINT_MAX, put_uvarint
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-    """The tag at `pos` (above `last`), where its data ends, and where it begins."""
+    """Return the tag at `pos` (above `last`), the end of its data, and the start of its data."""
     tag = buf[pos]
     pos += 1
     if tag >= 0x80:
@@ -29,7 +29,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """A tagged section without known tags, whose count's first byte was `first` (not 0)."""
+    """Read a tagged section without known tags; `first` is the first byte of its count (not 0)."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)
@@ -45,7 +45,7 @@ def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
 def merged_fields(
     known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
 ) -> list[tuple[int, Binary]]:
-    """Known and unknown tagged fields in tag order."""
+    """Return known and unknown tagged fields in tag order."""
     if not isinstance(unknown, Mapping):
         raise UnwritableValue
     for tag in unknown:
@@ -60,7 +60,7 @@ def put_tags(
     unknown: Mapping[int, Binary],
     known_tags: frozenset[int] = frozenset(),
 ) -> None:
-    """Append a tagged section: `known` are those to write, in tag order; `known_tags` all that the version knows."""
+    """Append a tagged section: `known` has the fields to write, in tag order; `known_tags` all tags of the version."""
     fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))
     for tag, data in fields:

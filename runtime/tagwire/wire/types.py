@@ -1,9 +1,9 @@
-"""The primitive wire types: one table, one row for each.
+"""The primitive wire types: one table with a row for each.
 
-Everything that must know a primitive (layouts, serializers, tracer, JSON, the
-generator's annotations and default rules) asks its row here, so that a new
-type is one new row. How the values of a row are handled says its class, the
-family (`tagwire.wire.families`). Sources: the table of Kafka's protocol guide
+Everything that depends on a primitive (layouts, serializers, tracer, JSON, the
+generator's annotations and default rules) uses its row, so a new type is one
+new row. The class of a row, its family, handles the values
+(`tagwire.wire.families`). Sources: the table of Kafka's protocol guide
 for the fixed types, KIP-482 for the unsigned varint lengths.
 """
 
@@ -20,7 +20,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -35,7 +35,7 @@ def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
 
 
 class _WireTypes(dict[str, WireType]):
-    """The rows by name; those of names with an argument, such as bytes[16], are made when they are asked for."""
+    """The rows by name. Rows of names with an argument, such as bytes[16], are made on access."""
 
     def __missing__(self, name: str) -> WireType:
         found = wire_type(name)
@@ -69,7 +69,7 @@ _with_arguments: Final[dict[tuple[str, str], WireType]] = {}
 
 
 def wire_type(name: str, semantic: str = "") -> WireType | None:
-    """The wire type of a name in specs, with or without a semantic; None where there is none. Each is made once."""
+    """Return the wire type of a name in specs, with or without a semantic; None if there is none. Cached."""
     row = WIRE_TYPES.get(name)
     if row is not None and not semantic:
         return row
@@ -90,7 +90,7 @@ def wire_type(name: str, semantic: str = "") -> WireType | None:
 KAFKA_TYPES: Final = frozenset(
     ["bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid", "string", "bytes", "records"]
 )
-"""What Kafka's own specs may use; every other type is an extension of the tagwire dialect."""
+"""The types that Kafka's own specs may use; every other type is an extension of the tagwire dialect."""
 
 RECORD_TYPES: Final[dict[str, WireType]] = {
     row.name: row
@@ -103,4 +103,4 @@ RECORD_TYPES: Final[dict[str, WireType]] = {
         IntegerType("crc32c", high=(1 << 32) - 1),
     )
 }
-"""What only record formats have: integers of variable width, and checksums; layouts say how they are written."""
+"""Types that only record formats have: integers of variable width, and checksums; layouts give their encoding."""

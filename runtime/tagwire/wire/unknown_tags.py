@@ -1,4 +1,4 @@
-"""What an object without unknown tagged fields holds: apart, since every data class needs it and little else."""
+"""The empty set of unknown tagged fields. A separate module, because every data class needs it."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
 """No unknown tagged fields: one shared object, recognised by identity on the fast path."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)
-"""`tags in WITHOUT_TAGS` is the quickest test for this object, or an equal one."""
+"""`tags in WITHOUT_TAGS` is the fastest test for this object, or an equal one."""

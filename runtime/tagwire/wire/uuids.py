@@ -1,7 +1,7 @@
-"""UUIDs as defaults, without importing `uuid` before one is needed.
+"""UUIDs as defaults, without importing `uuid` before it is needed.
 
-That import takes longer than that of a package and a message together; most
-programs read UUIDs from bytes, or never see one.
+That import takes longer than importing a package and a message together; most
+programs read UUIDs from bytes, or never use them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultUuid:
-    """The type of `DEFAULT_UUID`, so that it has a name wherever it is shown."""
+    """The type of `DEFAULT_UUID`, which gives it a name in output."""
 
     __slots__ = ()
 
@@ -22,16 +22,16 @@ class _DefaultUuid:
 
 
 DEFAULT_UUID: Final[Any] = _DefaultUuid()
-"""Stands for the default of a uuid field where a constructor is not given one."""
+"""The default argument of constructors for a uuid field."""
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """`value`, or the UUID of the number `default` where it is DEFAULT_UUID."""
+    """Return `value`, or the UUID of the number `default` if it is DEFAULT_UUID."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 
 def default_uuid(number: int) -> UUID:
-    """The UUID of a number."""
+    """Return the UUID of a number."""
     from uuid import UUID
 
     return UUID(int=number)

@@ -1,7 +1,7 @@
-"""Arrays of anything but numbers, for straight-line serializers: what generated code calls for all elements at once.
+"""Arrays of everything except numbers, for straight-line serializers: one call for all elements.
 
-Readers get the number of elements, and return them with the position behind them. As in `scalars`, faults are
-raised without a place, and no function returns a smaller position than it was given.
+Readers take the number of elements, and return them with their end position. As in `scalars`, errors are
+raised without a position, and no function returns a smaller position than it was given.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
 
 
 def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
-    """`count` booleans at `pos`, and where they end."""
+    """Read `count` booleans at `pos`; return them and their end."""
     end = pos + count
     if count < 0 or end > len(buf):
         raise UnreadableBytes
@@ -55,7 +55,7 @@ def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
 
 
 def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]:
-    """`count` UUIDs at `pos`, and where they end."""
+    """Read `count` UUIDs at `pos`; return them and their end."""
     end = pos + 16 * count
     if count < 0 or end > len(buf):
         raise UnreadableBytes
@@ -72,7 +72,7 @@ def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
 
 
 def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """`count` strings with int16 lengths at `pos`, and where they end."""
+    """Read `count` strings with int16 lengths at `pos`; return them and their end."""
     items = []
     unpack = _INT16.unpack_from
     for _ in range(count):
@@ -86,7 +86,7 @@ def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int
 
 
 def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """`count` strings with compact lengths at `pos`, and where they end."""
+    """Read `count` strings with compact lengths at `pos`; return them and their end."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -111,7 +111,7 @@ def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
 
 
 def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """`count` byte strings with int32 lengths at `pos`, sliced from `raw`, and where they end."""
+    """Read `count` byte strings with int32 lengths at `pos`, sliced from `raw`; return them and their end."""
     items = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -124,7 +124,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
 
 
 def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """`count` byte strings with compact lengths at `pos`, sliced from `raw`, and where they end."""
+    """Read `count` byte strings with compact lengths at `pos`, sliced from `raw`; return them and their end."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -149,11 +149,11 @@ def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
 # ---------------------------------------------------------------- arrays of arrays
 
 _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
-"""What reads so many elements at a position, and says where they end."""
+"""A function that reads a number of elements at a position, and returns them and their end."""
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """`count` arrays with int32 counts at `pos`, and where they end; `read` reads the elements of one."""
+    """Read `count` arrays with int32 counts at `pos`; return them and their end. `read` reads their elements."""
     arrays = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -165,7 +165,7 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """`count` arrays with compact counts at `pos`, and where they end; `read` reads the elements of one."""
+    """Read `count` arrays with compact counts at `pos`; return them and their end. `read` reads their elements."""
     arrays = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -175,6 +175,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays without a count; `put` appends one."""
+    """Append arrays without a count; `put` appends one array."""
     for value in values:
         put(out, value)

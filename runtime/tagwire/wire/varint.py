@@ -1,9 +1,9 @@
 """Unsigned and zig-zag varints, read one byte at a time and written in their shortest form.
 
-Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag ones
-are Kafka's VARINT and VARLONG (record batches, the draft dialect). A varint
-that is longer than it need be is refused by strict readers: a value then has
-one encoding only, and what was read can be written back as it was.
+Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag varints
+are Kafka's VARINT and VARLONG (record batches, the draft dialect). Strict readers
+reject a varint that is longer than needed: so each value has only one encoding,
+and writing a value gives the bytes that were read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 UVARINT_MAX: Final = 0x7FFFFFFF
-"""The highest length, count or tag: what Kafka's int32 can hold."""
+"""The highest length, count or tag, limited by Kafka's int32."""
 
 _ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
 
 
 def uvarint_bytes(value: int) -> bytes:
-    """`value` (0 or more) as an unsigned varint."""
+    """Return `value` (0 or more) as an unsigned varint."""
     if value < 0x80:
         return _ONE_BYTE[value]
     out = bytearray()
@@ -40,9 +40,9 @@ def put_uvarint(out: bytearray, value: int) -> None:
 
 
 def read_uvarint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """The varint at `pos`, at most `size` bytes long, however long its form: value and end.
+    """Read the varint at `pos`, at most `size` bytes long, possibly longer than needed; return value and end.
 
-    Raises IndexError where the bytes end, ValueError where the last byte allowed still continues.
+    Raises IndexError if the bytes end, ValueError if the last allowed byte still continues.
     """
     value = 0
     for shift in range(0, 7 * size, 7):
@@ -55,10 +55,10 @@ def read_uvarint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
 
 
 def to_zigzag(value: int) -> int:
-    """0, -1, 1, -2 ... to 0, 1, 2, 3 ..."""
+    """Map 0, -1, 1, -2 ... to 0, 1, 2, 3 ..."""
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 
 def from_zigzag(value: int) -> int:
-    """0, 1, 2, 3 ... to 0, -1, 1, -2 ..."""
+    """Map 0, 1, 2, 3 ... to 0, -1, 1, -2 ..."""
     return value >> 1 ^ -(value & 1)

@@ -1,7 +1,7 @@
-"""Wire types: the class that every family of types extends, and the errors for invalid values and bytes.
+"""Wire types: the base class of all type families, and the errors for invalid values and bytes.
 
-A type answers everything that differs between families: bytes, JSON, defaults in specs, Arrow columns, samples,
-Hypothesis strategies. `WireType` has the answers for what a family leaves out.
+A type handles everything that differs between families: bytes, JSON, defaults in specs, Arrow columns, samples,
+Hypothesis strategies. `WireType` has the defaults for families.
 
 Importing a message loads this module, so rarely needed modules are imported where they are used.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """A value that a type can't have: the reason, or with the value what was expected instead of it."""
+    """A value that a type can't have: the reason, or the value with a description of the expected value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -27,14 +27,14 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """The text of an error, to follow the path of the field; `got` describes the value or hides it."""
+        """Return the error message, to follow the path of the field; `got` describes the value or hides it."""
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
 class Deviation(ValueError):
-    """Bytes that should be others but have a meaning, `value`, which lenient readers take.
+    """Noncanonical bytes that lenient readers accept as `value`.
 
-    `offset` is that of the odd byte, counted from the first byte of the value.
+    `offset` is the position of the deviating byte, counted from the first byte of the value.
     """
 
     def __init__(self, found: str, expected: str, value: object, offset: int = 0) -> None:
@@ -51,29 +51,29 @@ class WireType:
     __slots__ = ("code", "high", "low", "name", "width")
 
     family: ClassVar[str]
-    """What the native engine and templates call the family."""
+    """The family's name in the native engine and in templates."""
     annotation: ClassVar[str]
     """The Python type, as generated code writes it."""
     annotation_module: ClassVar[str] = ""
-    """Where that is imported from; "" for what is built in."""
+    """The module to import the Python type from; "" for builtins."""
     length: ClassVar[str] = ""
-    """The length before a value where it is not compact: int16 or int32; "" for types without one."""
+    """The length before a value if it is not compact: int16 or int32; "" for types without a length."""
     longest: ClassVar[int] = UVARINT_MAX
-    """The most bytes that a value with a length may have in a message."""
+    """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
     """Whether `struct` reads and packs the values unchanged, and rejects all others."""
     is_slice: ClassVar[bool] = False
-    """Whether a value is made of a slice of the input, which is a view where a caller wants views."""
+    """Whether a value is a slice of the input, which is a view if the caller wants views."""
     is_enum: ClassVar[bool] = False
     """Whether numbers have members of a register: `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
-    """How a spec writes a default; "" where it can't have one but the type's own."""
+    """A pattern for defaults in specs; "" if only the type's own default is possible."""
     semantic: str = ""
-    """What the values mean, as FieldRow writes it; "" for most."""
+    """The meaning of values, as in FieldRow; "" for most types."""
     default: ClassVar[Any]
-    """The value of a field without a default of its own."""
+    """The value of a field without an explicit default."""
     arrow_format: ClassVar[str] = ""
-    """The type of an Arrow column, as the C data interface writes it; "" where there is none."""
+    """The Arrow format string of columns; "" if there is none."""
     samples: ClassVar[tuple[Any, ...]]
     """A few values that differ on the wire; the first is not the default."""
 
@@ -82,7 +82,7 @@ class WireType:
         self.code = code
         """The `struct` code, big-endian; "" for types with a length."""
         self.width = width
-        """Bytes on the wire; 0 for types with a length."""
+        """The number of bytes on the wire; 0 for types with a length."""
         self.low = low
         self.high = high
 
@@ -93,22 +93,22 @@ class WireType:
 
     @property
     def label(self) -> str:
-        """The type as traces, docs and findings call it: its name, and what more is to know of its values."""
+        """The type's name and semantic, as traces, docs and findings show it."""
         return self.name
 
     def name_of(self, value: Any) -> str:
-        """What people call a value, where they have a name for it; "" else."""
+        """Return the name of a value; "" if it has none."""
         return ""
 
     @property
     def expected(self) -> str:
-        """The type and its values, as an error names them."""
+        """Describe the type and its values, for errors."""
         return self.name if self.name == self.annotation else f"{self.name} (a {self.annotation})"
 
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """The value of what `struct` reads, or of the bytes after a length. Raises Deviation."""
+        """Convert what `struct` reads, or the bytes after a length, to a value. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
@@ -116,14 +116,14 @@ class WireType:
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
-        """What `struct` packs for a value, or its bytes. Raises Unfit, or another ValueError, TypeError or KeyError.
+        """Convert a value to what `struct` packs, or to bytes. Raises ValueError (often Unfit), TypeError or KeyError.
 
-        `struct` pads and cuts bytes of a fixed width: a family of those has to refuse other widths here.
+        `struct` pads and cuts fixed-width bytes, so families of such types must reject other widths here.
         """
         return value
 
     def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """`count` values of a fixed width at `pos`, and where they end. Raises ValueError."""
+        """Read `count` fixed-width values at `pos`; return them and their end. Raises ValueError."""
         from struct import iter_unpack
 
         end = pos + self.width * count
@@ -132,52 +132,52 @@ class WireType:
         return tuple([self.value_of(raw) for (raw,) in iter_unpack(f">{self.code}", buf[pos:end])]), end
 
     def put_many(self, out: bytearray, values: Sequence[Any]) -> None:
-        """Append values of a fixed width without a count. Raises what `raw_of` and `struct` do."""
+        """Append fixed-width values without a count. Raises the errors of `raw_of` and `struct`."""
         from struct import pack
 
         for value in values:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """What people are shown beside a value; "" for nothing."""
+        """Return a remark for people to show next to a value; "" for none."""
         return ""
 
     # ------------------------------------------------------------ JSON
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
-        """A value in the JSON form of messages: a bool, a number or a text."""
+        """Return a value in the JSON form of messages: a bool, a number or a string."""
         return value
 
     def from_json(self, value: Any) -> Any:
-        """The value that JSON says. Raises Unfit."""
+        """Parse a value from JSON. Raises Unfit."""
         raise Unfit(f"{self.name} has no JSON form", value)
 
     # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
-        """The default that a spec's text means. Raises ValueError for a text that is not of `text_form`."""
+        """Parse a default in a spec. Raises ValueError for a string that does not match `text_form`."""
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """The one text of those that mean the same default."""
+        """Return the canonical form of a default in a spec."""
         return text
 
     def holds(self, value: object) -> bool:
-        """Whether a default is a Python value of the type, its range apart."""
+        """Whether a default has the Python type of this type's values, regardless of its range."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis
 
     def to_arrow(self, value: Any) -> Any:
-        """A value as pyarrow takes it."""
+        """Convert a value for pyarrow."""
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """A value as pyarrow gives it, as an object has it."""
+        """Convert a value from pyarrow."""
         return value
 
     def strategy(self) -> Any:
-        """A Hypothesis strategy for all values."""
+        """Return a Hypothesis strategy for all values."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
