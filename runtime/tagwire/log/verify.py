@@ -1,8 +1,7 @@
-"""Logs checked against the rules: every file with its problems and their places.
+"""Check logs against the rules: every file with its problems and their positions.
 
-One pass over each segment, in the memory of a batch, checks its batches, its records and
-the files beside it. After damage, checking continues with the next whole batch
-(`tagwire.log.damage`).
+One pass over each segment, in the memory of one batch, checks its batches, records and index files. After damage,
+checking continues with the next whole batch (`tagwire.log.damage`).
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +37,7 @@ class FileReport(NamedTuple):
 
     file: Path
     batches: int
-    """Whole batches; 0 in files of other kinds."""
+    """The number of whole batches; 0 for files that are not segments."""
     records: int
     bytes: int
     problems: list[Problem]
@@ -47,7 +46,7 @@ class FileReport(NamedTuple):
 _REMOVED: Final = Problem(0, "TWL100", "was removed while the log was read, from between segments that are still there")
 
 Tell = Callable[[int], None]
-"""Called with the number of bytes of segments read since the last call."""
+"""Called with the number of segment bytes read since the last call."""
 
 
 def verify_segment(
@@ -63,9 +62,9 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
-    If a running broker has compacted or deleted segments meanwhile, problems are reported only if they are still there
-    when the partition is read again. A segment between others that is gone by then is a problem itself. `tell`, if
-    given, is called with the number of bytes of segments read since the last call.
+    If a running broker has compacted or deleted segments in the meantime, the partition is read again, and only
+    problems of the second pass are reported. A segment between others that is gone by then is a problem itself. `tell`,
+    if given, is called with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:
@@ -91,7 +90,7 @@ def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | No
 
 
 def verify_directory_files(directory: Path) -> Iterator[FileReport]:
-    """Check the checkpoints and properties of a folder of logs, if there are any."""
+    """Check the checkpoints and properties of a log folder, if there are any."""
     for name, read in _FILES.items():
         if (path := directory / name).is_file():
             yield _report(path, read)
@@ -101,7 +100,7 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
 
 
 class _Verifier:
-    """The segments of one partition, in order."""
+    """The check of one partition, segment by segment in order."""
 
     def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
         self.rules = rules
@@ -111,7 +110,7 @@ class _Verifier:
         self.transactions = Transactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        """The reports of a segment and of the files beside it."""
+        """Yield the reports of a segment and its index files."""
         beside, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         self.rules.problems = problems = Problems()
@@ -160,14 +159,14 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
-    """TWL223, for a transaction that the marker in this batch aborts."""
+    """Check TWL223 for a transaction that the marker in this batch aborts."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield Problem(seen.position, "TWL223", f"{what}; the transaction index lacks it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
-    """A reading error as a problem; its text has the bytes that were skipped."""
+    """Return a read error as a problem; the message includes the skipped byte range."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:
@@ -176,7 +175,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 
 
 def unread(path: Path, error: LogPathError, position: int) -> Problem:
-    """A problem for a file that can't be read from a position on."""
+    """Return a problem for a file that can't be read from a position on."""
     return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
 
 
@@ -185,7 +184,7 @@ def _fault(path: Path, error: LogError | LogPathError) -> Problem:
 
 
 def _size(path: Path) -> int:
-    """The size of a file; 0 if it is gone, since brokers remove files while they are read."""
+    """Return the size of a file, or 0 if the file is gone, because brokers remove files while they are read."""
     try:
         return path.stat().st_size
     except OSError:
@@ -196,7 +195,7 @@ def _size(path: Path) -> int:
 
 
 def leader_epoch_problems(path: Path) -> list[Problem]:
-    """The problems of a checkpoint of leader epochs. Raises LogError for an unreadable one."""
+    """Return the problems of a leader epoch checkpoint. Raises LogError if the file is invalid."""
     problems = Problems()
     before = None
     for at, start in placed_leader_epochs(path):
@@ -210,7 +209,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """A check that only reads."""
+    """Make a check that only reads the file."""
 
     def check(path: Path) -> list[Problem]:
         read(path)
@@ -233,7 +232,7 @@ _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
 
 
 def _others(partition: Partition) -> Iterator[FileReport]:
-    """Files that are not segments, and not beside one."""
+    """Yield reports of the files that belong to no segment."""
     bases = {segment.base_offset for segment in partition.segments}
     for path in partition.files:
         name = log_file(path)

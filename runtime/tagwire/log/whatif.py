@@ -1,9 +1,8 @@
-"""What another format would change about logs: bytes before and after, packed and unpacked, and the time to convert.
+"""Measure what another format would change about logs: bytes before and after, uncompressed and compressed, and time.
 
-A fair comparison changes one thing. So both sides are encoded again and packed by the same
-library, batch by batch: `before` in the batch's own format (or in `against`), `after` in the
-new one. The size of the files as they are is counted beside that (`bytes`). Nothing is
-written.
+A fair comparison changes one thing. So both sides are encoded again and compressed by the same library, batch by batch:
+`before` in the batch's own format (or in `against`), `after` in the new one. The current size of the files is counted
+separately (`bytes`). Nothing is written.
 """
 
 from collections import Counter
@@ -35,7 +34,7 @@ class Kind(NamedTuple):
 
 
 def fill_of(records: int) -> str:
-    """The class of a batch with this number of records."""
+    """Return the class of a batch with this number of records."""
     return next(name for most, name in FILLS if most is None or records <= most)
 
 
@@ -46,35 +45,35 @@ class Measure:
 
     def __init__(self) -> None:
         self.bytes = 0
-        """Bytes in the files as they are, including batches that are left out or refused."""
+        """Bytes in the files, including batches that are left out or rejected."""
         self.batches = 0
-        """Compared ones, and so on."""
+        """The number of compared batches; below, of their records."""
         self.records = 0
         self.unpacked_before = 0
-        """Unpacked bytes before and after."""
+        """Uncompressed bytes before and after."""
         self.unpacked_after = 0
         self.packed_before = 0
-        """Packed with the batch's codec, by the same library."""
+        """Bytes before and after, compressed with the batch's codec by the same library."""
         self.packed_after = 0
         self.head_before = 0
-        """The part of `plain` that is not records; 0 in formats of messages."""
+        """The part of the uncompressed bytes that is not records, before and after; 0 in message set formats."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
-        """Batches by the number of bytes saved in their heads."""
+        """The number of batches by the bytes saved in their headers."""
         self.left_out = 0
-        """Batches without a place in the format, or with values that it can't carry (`refused`)."""
+        """Batches that the format can't represent, including those with values that it rejects (`refused`)."""
         self.refused = 0
         self.seconds = 0.0
         """Processor time to read and convert."""
 
     def counts(self) -> dict[str, Any]:
-        """Every count as values that JSON can hold and `of` reads."""
+        """Return every count as a JSON value that `of` reads."""
         counts = {name: getattr(self, name) for name in self.__slots__}
         return counts | {"head_saved": sorted(self.head_saved.items())}
 
     @classmethod
     def of(cls, counts: dict[str, Any]) -> "Measure":
-        """The measure with these counts."""
+        """Return the measure with these counts."""
         found = cls()
         for name, count in counts.items():
             setattr(found, name, Counter(dict(count)) if name == "head_saved" else count)
@@ -87,27 +86,26 @@ class Measure:
 
     @property
     def saved_unpacked(self) -> int:
-        """Bytes saved if nothing is packed."""
+        """Bytes saved without compression."""
         return self.unpacked_before - self.unpacked_after
 
     @property
     def saved_packed(self) -> int:
-        """Bytes saved if batches are packed as they were."""
+        """Bytes saved if batches are compressed with the same codec as before."""
         return self.packed_before - self.packed_after
 
     @property
     def saved_per_batch(self) -> float:
-        """Average bytes of a head."""
+        """Average bytes saved per header."""
         return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
 
     @property
     def saved_per_record(self) -> float:
-        """Average unpacked bytes of a record."""
+        """Average uncompressed bytes saved per record."""
         saved = self.saved_unpacked - (self.head_before - self.head_after)
         return saved / self.records if self.records else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
         counts = {name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "refused")}
         return counts | {
             "saved_unpacked": self.saved_unpacked,
@@ -120,7 +118,7 @@ class Measure:
 
 
 class WhatIf:
-    """Measures of logs, by kind of batch; `conversion` is compared with the logs as they are, or with `against`.
+    """Measures of logs, by kind of batch; `conversion` is compared with the current format, or with `against`.
 
     Raises FormatError for an unknown format.
     """
@@ -191,11 +189,11 @@ class WhatIf:
         self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
-        """Everything together."""
+        """Return the sum of all measures."""
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """The measures summed by the `name` of each kind; without any, an empty measure."""
+        """Return the measures summed by the `name` of each kind, or one empty measure."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -203,7 +201,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Report each loss once."""
+    """Ignore a loss, because another conversion of the batch reports it."""
 
 
 def _head(batch: RecordBatch) -> int:

@@ -1,13 +1,11 @@
 """A folder that appears only when it is complete, for every command that writes partitions.
 
-It is filled under another name beside its place and then renamed. Its files are flushed to
-disk first: if a rename survived a power failure and the files did not, half a partition
-would look like a whole one.
+The folder is filled under another name next to its target and then renamed. Its files are flushed to disk first: if a
+rename survived a power failure and the files did not, half a partition would look like a whole one.
 
-Each run fills a folder of its own, and renaming does not replace a folder that has files, so
-of two runs with the same output one fails and nothing is lost. A lock (`tagwire.log.claim`)
-stops it at the start, before it does work in vain. The next run that holds the lock on the
-same machine removes what a killed run left.
+Each run fills its own folder, and renaming does not replace a folder that has files, so of two runs with the same
+output one fails and nothing is lost. A lock (`tagwire.log.claim`) stops the second run at its start, before it does
+useless work. The next run that holds the lock on the same machine removes the leftovers of a killed run.
 """
 
 import os
@@ -27,13 +25,13 @@ _PARTIAL: Final = ".partial"
 
 @contextmanager
 def whole_folder(target: Path) -> Generator[Path]:
-    """A folder to fill. It becomes `target` if the block succeeds, and is removed otherwise.
+    """Yield a folder to fill, which becomes `target` if the block succeeds and is removed otherwise.
 
     Raises LogPathError if the target exists, another process is writing it, or it can't be written.
     """
     refuse_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # whoever wrote it may have ended just now
+        refuse_existing(target)  # another run may just have finished it
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:

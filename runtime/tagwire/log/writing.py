@@ -1,7 +1,7 @@
-"""Segments written with new indexes.
+"""Write segments with new indexes.
 
-An index has an entry for the first batch after every 4096 bytes, which is the default of
-brokers, and a time index one more at its end.
+An index has an entry for the first batch after every 4096 bytes, the default of brokers. A time index has one more
+entry at its end.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ _VERSION: Final = Struct(">h")
 
 
 def index_kinds(segment: Segment) -> set[str]:
-    """The indexes that a segment gets; no time index if its broker had no timestamps."""
+    """Return the kinds of indexes that a copied segment gets; no time index if its broker had no timestamps."""
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
@@ -30,7 +30,7 @@ class SegmentWriter:
     """A segment in a folder, with the indexes of these `kinds` (index, timeindex, txnindex).
 
     As a context manager, it writes the indexes if the block succeeds. An empty transaction index is not written.
-    `pause` closes the file until the next batch: who writes many segments in turn has handles for some of them only.
+    `pause` closes the file until the next batch, for callers with more segments than file handles.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class SegmentWriter:
         self._times = bytearray()
         self._aborted = bytearray()
         self._latest = (-1, base_offset)
-        """The latest timestamp so far, and the offset that it is known at."""
+        """The latest timestamp so far, and the last offset of its batch."""
         self._last_time = -1
 
     def __enter__(self) -> "SegmentWriter":
@@ -103,7 +103,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
-    """The transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
+    """Return the transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):
         if batch.is_transactional or batch.is_control:

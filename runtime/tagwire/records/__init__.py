@@ -1,19 +1,18 @@
 """Read, build and convert batches of records, in every format of Kafka and of the proposals.
 
-    committed                           the records of a fetched partition, as a consumer sees them
-    read_batches                        batches out of bytes
-    RecordBatch, Record                 what they are
-    BatchBuilder, build                 batches out of records
-    convert                             one format to another, with what is lost
-    decode_records, convert_records     the records that requests and responses carry
-    open_records                        the same, in a trace
+    committed                          the records of a fetched partition, as a consumer sees them
+    read_batches                       batches out of bytes
+    RecordBatch, Record                a batch and a record
+    BatchBuilder, build                batches out of records
+    convert                            a batch to another format, with what is lost
+    decode_records, convert_records    the records in requests and responses
+    open_records                       decoded records in a trace
     Headers, IntHeaders, ProducerRecord, ConsumerRecord
-    control_record, should_retain       markers; what compaction keeps
-    format_of, register, Format         formats by name, and your own
-    FormatSet                           which formats a log may hold
+    control_record, should_retain      markers; the records that compaction keeps
+    format_of, register, Format        formats by name, and your own formats
+    FormatSet                          the formats that a log may hold
 
-docs/records.md explains them. Packed batches and CRC-32C need the extra
-`records`.
+See docs/records.md. Compressed batches and CRC-32C need the extra `records`.
 """
 
 from tagwire.records.batch import RecordBatch

@@ -1,4 +1,4 @@
-"""A batch of records: its head at once, its records when they are asked for, its bytes as they were."""
+"""A batch of records. The header is read at once, the records on demand, and the bytes are kept unchanged."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
 ) -> "RecordBatch":
-    """The batch, or outermost message, at `pos`. Its checksum is verified, except for an outline.
+    """Return the batch, or outermost message, at `pos`, after verifying its checksum unless `outline` is true.
 
-    With `strict=False`, its records are read later as Kafka reads them.
-
-    Raises DecodeError (with the offset in `buf`), LimitError.
+    With `strict=False`, its records are read later as Kafka reads them. Raises DecodeError (with the offset in `buf`),
+    LimitError.
     """
     plan = format.plans.outline if outline else format.plans.head
     layout = format.outline if outline else format.head
-    has_records = format.records is not None  # packed or not, they stay where they are
+    has_records = format.records is not None  # records stay in `buf`, as a view
     if plan is not None:
         head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -38,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """The batch, or outermost message, that we have just made: nothing is verified again."""
+    """Return the batch, or outermost message, in bytes that tagwire has just written, without verifying it."""
     plan = format.plans.head
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -51,10 +50,10 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format; in formats of messages, an outermost message, alone or with those that it wraps.
+    """A batch of any format; in message set formats, an outermost message with the messages that it wraps.
 
-    Iteration gives its `Record`s. What a format has no place for is what Kafka
-    takes for none: -1, False, None.
+    Iteration yields `Record`s. For properties that a format does not have, the attributes have Kafka's values for
+    "none": -1, False, None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -80,26 +79,26 @@ class RecordBatch:
         self._begun: Walk | None = None
         self._quick = format.plans.quick if strict else None
 
-    # ------------------------------------------------------------ the head
+    # ------------------------------------------------------------ the header
 
     @cached_property
     def _head(self) -> dict[str, Any]:
-        """The values of its head: those of a batch that the engine has checked in one call are read on first use."""
+        """The values of the header; for batches that the native engine has checked in one call, read on first use."""
         return read_batch(self._buf, self._start, self._format, self._limits)._head
 
     @property
     def format(self) -> str:
-        """The format's name."""
+        """The name of the format."""
         return self._format.name
 
     @property
     def described_by(self) -> Format:
-        """The format itself."""
+        """The format as an object."""
         return self._format
 
     @property
     def limits(self) -> Limits:
-        """What bounds its records."""
+        """The limits on the records."""
         return self._limits
 
     @property
@@ -114,7 +113,7 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The bits of the attributes that have no name in the format; those of a message alone are its record's."""
+        """The attribute bits without a name in the format; 0 for a single message, whose bits belong to its record."""
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
 
@@ -130,33 +129,33 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec as the spec calls it: lz4 of magic 0 is another one."""
+        """The codec's name in the spec, which distinguishes the lz4 of magic 0."""
         return self._format.codecs[self._format.flag(self._head, "compression")]
 
     @property
     def timestamp_type(self) -> str:
-        """create, or append where the broker set the timestamps."""
+        """create, or append if the broker set the timestamps."""
         return "append" if self._format.flag(self._head, "timestamp_type") else "create"
 
     @property
     def base_offset(self) -> int:
-        """The first offset; of a wrapper, that of its first message.
+        """The first offset; of a wrapper, the offset of its first message.
 
-        A wrapper whose messages can't be read has its own offset here; iterating it raises the error.
+        A wrapper whose messages can't be read gives its own offset; iterating it raises the error.
         """
         return self._bounds[0]
 
     @property
     def last_offset(self) -> int:
-        """The last offset, whether or not compaction has left its record."""
+        """The last offset, even if compaction has removed the record."""
         head = self._head
-        if self._format.records is None and not self._format.role(head, "base_offset"):  # as a client writes wrappers
+        if self._format.records is None and not self._format.role(head, "base_offset"):  # wrapper written by a client
             return self._bounds[1]
         return self._format.role(head, "base_offset") + self._format.role(head, "last_offset_delta", 0)
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that those of records are relative to; in v2 the delete horizon, if there is one."""
+        """The timestamp that records' timestamps are relative to; in v2 the delete horizon, if there is one."""
         return self._format.role(self._head, "base_timestamp")
 
     @property
@@ -186,39 +185,39 @@ class RecordBatch:
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is part of a transaction."""
+        """Whether the batch is part of a transaction."""
         return bool(self._format.flag(self._head, "is_transactional"))
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are markers: see `tagwire.records.control`."""
+        """Whether the records are markers: see `tagwire.records.control`."""
         return bool(self._format.flag(self._head, "is_control"))
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """From when on tombstones of this batch may go, or None."""
+        """When tombstones of this batch may be removed, in milliseconds since 1970; None without a delete horizon."""
         return self.base_timestamp if self._format.flag(self._head, "has_delete_horizon") else None
 
     @property
     def crc(self) -> int:
-        """The checksum."""
+        """The stored checksum."""
         return int(self._head["crc"])
 
     @property
     def count(self) -> int | None:
-        """The number of records in the head; None in formats without one."""
+        """The number of records in the header; None in formats without a count."""
         return self._format.role(self._head, "count") if "count" in self._format.fields else None
 
     @property
     def size(self) -> int:
-        """All its bytes."""
+        """The size of the batch in bytes."""
         return self._end - self._start
 
     @property
     def records_size(self) -> int:
-        """Bytes of its records, packed as they are; what `size` has beyond this is the head.
+        """The size of the records as stored, usually compressed; the rest of `size` is the header.
 
-        A message alone is all record; what a wrapper has beyond its value is head.
+        A single message counts as a record; of a wrapper, everything but its value counts as header.
         """
         if self._format.records is not None:
             return len(self._head["payload"])
@@ -228,7 +227,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The base offset and the last offset of messages; only the base offset is used for batches."""
+        """The base offset and the last offset of messages; for batches, only the base offset is valid."""
         own = self._format.role(self._head, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -256,7 +255,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Its records with their stored timestamps: those of the producer, if append time hides them otherwise."""
+        """Yield the records with the producer's timestamps, which append time otherwise hides, if they are stored."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
@@ -268,11 +267,11 @@ class RecordBatch:
         return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
 
     def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-        """The records from this one on, by the layout: see `Walk.by_layout`."""
+        """Yield the records from `index` on, by the layout: see `Walk.by_layout`."""
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called with the error of a strict reader, if the records are read as Kafka reads them."""
+        """Handle an error that Kafka's reader ignores; overridden to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -285,23 +284,23 @@ class RecordBatch:
         return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """The way through its records, unpacked; not for messages, which have none. Raises DecodeError, LimitError."""
+        """Return the decompressed records for reading; not for messages. Raises DecodeError, LimitError."""
         payload = self._head["payload"]
         pos = self._end - len(payload)
-        if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes, whatever the codec
+        if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes with any codec
             return Walk(self._format, self._head, self._buf, pos, self._end, packed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
         return Walk(self._format, self._head, data, 0, len(data), packed_at=pos, limits=self._limits)
 
     def __len__(self) -> int:
-        """How many records there are; where the format does not say, they are counted.
+        """Return the number of records, counting them if the header has no count.
 
-        A number that the bytes can't hold is a DecodeError: `list` makes room for as many as this says.
+        Raises DecodeError for a count that the bytes can't hold, because `list` preallocates that many elements.
         """
         if "count" not in self._format.fields:
             return self._counted
-        self._begun = self._begun or self.walk()  # unpacked once, for the iteration that often follows
+        self._begun = self._begun or self.walk()  # decompress once for this count and the iteration that often follows
         return self._begun.count() or 0
 
     @cached_property
@@ -311,13 +310,13 @@ class RecordBatch:
     # ------------------------------------------------------------ bytes
 
     def encode(self) -> bytes:
-        """The bytes: those that were read, or built."""
+        """Return the bytes that were read, or built."""
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """A copy with fields of the head changed, such as those that a broker sets in place; the records stay packed.
+        """Return a copy with other header fields, such as fields that a broker sets; the records stay compressed.
 
-        Raises EncodeError for a value that the format can't carry, or a field that it lacks.
+        Raises EncodeError for a value that the format can't represent, or a field that it does not have.
         """
         names = {role: item.name for role, item in self._format.fields.items()}
         head = self._head | {names.get(role, role): value for role, value in changes.items()}
@@ -334,7 +333,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy has the bytes of this batch alone; errors in its records count positions from its first byte."""
+        """Copy only the bytes of this batch; errors in the copy's records count positions from its first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""The limits on records and headers, enforced while a batch is iterated by any reader.
+"""Enforce the limits on records and headers while a batch is iterated by any reader.
 
-Records come one at a time, so a batch beyond a limit is never in memory as a whole. A batch
-that states its count is rejected before its first record.
+Records are read one at a time, so a batch beyond a limit is never in memory as a whole. A batch with a count in its
+header is rejected before its first record.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tagwire.records.record import Record
 
 
 def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
-    """The records of the batch at `offset`, as long as the limits allow. Raises LimitError."""
+    """Yield the records of the batch at `offset`. Raises LimitError at the first one beyond a limit."""
     most = limits.records
     if most is not None and stated > most:
         raise _beyond(name, "", offset, f"{stated} records", "records", most)

@@ -1,9 +1,8 @@
-"""Batches of any format, built from records.
+"""Build batches of any format from records.
 
-A builder holds the records and properties of a batch and encodes them in the format; deltas,
-bits, lengths and checksums are computed. In formats of messages, a packed batch is one
-wrapper. Unpacked records are consecutive messages, which are built together
-(`MessageSet`) and read back one by one.
+A builder holds the records and properties of a batch and encodes them in the format; deltas, bits, lengths and
+checksums are computed. In message set formats, a compressed batch is one wrapper. Uncompressed records are consecutive
+messages, which are built together (`MessageSet`) and read back one by one.
 """
 
 import re
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
 AT_ONCE: Final = 1 << 14
-"""Records that are objects at a time, where a batch has more."""
+"""The number of records that are objects at a time, if a batch has more."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 _IGNORED = "ignore_message_attributes"
@@ -44,7 +43,7 @@ _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "a
 
 
 class BatchBuilder:
-    """Builds a batch. Attributes that the format can't carry must be unset: -1, False, None."""
+    """Builds a batch. Attributes that the format can't represent must be unset: -1, False, None."""
 
     __slots__ = (
         "__weakref__",
@@ -72,7 +71,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # No __dict__: a method is found sooner on an object that has none, and `append` is called for each record.
+    # No __dict__: methods are found faster without one, and `append` is called for each record.
 
     def __init__(
         self,
@@ -97,13 +96,12 @@ class BatchBuilder:
         attribute_bits: int = 0,
         wrapper_key: bytes | None = None,
     ) -> None:
-        """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
+        """`append_time` is the broker's, with `timestamp_type="append"`. Offsets and timestamps default to the
+        records'.
 
-        With `as_read` the records are copies of what was read: a null value without the tombstone flag, which no
-        producer may write and every reader keeps, is written again as it is. `attribute_bits` are bits without a name
-        in the attributes of the batch or wrapper that was read, and `wrapper_key` is the wrapper's key.
-
-        Raises FormatError for an unknown format.
+        `as_read` is for copies of stored records: null values without the tombstone flag, which producers may not write
+        but every reader keeps, are written unchanged. `attribute_bits` are unnamed bits in the attributes of the
+        original batch or wrapper, and `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -136,7 +134,7 @@ class BatchBuilder:
 
     @property
     def flags(self) -> dict[str, bool]:
-        """The bits of the attributes that have no other setting."""
+        """The attribute bits that are set by a property of the same name, or by the delete horizon."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,
@@ -155,7 +153,7 @@ class BatchBuilder:
         tombstone: bool | None = None,
         attributes: int = 0,
     ) -> "BatchBuilder":
-        """Add a record; without an offset it gets the one after the last."""
+        """Add a record; the default offset is the one after the last record."""
         is_first = self._records is None and self._gathering is None
         if offset is None:
             offset = self.base_offset or 0 if is_first or not self.records else self._next_offset()
@@ -171,30 +169,30 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """As the pure engine has it."""
+    """The pure engine's version."""
     if not TYPE_CHECKING:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Let the native engine write what is appended from now on; whether it does."""
+        """Start writing appended records natively; return whether the native engine can."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
-        """Add records as they are."""
+        """Add records unchanged."""
         self.records.extend(records)
         return self
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, in a list that may be changed. Asking for it makes an object for each record."""
+        """The records so far, in a list that may be changed. Access makes an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
         return self._records
 
     def count(self) -> int:
-        """How many records there are so far."""
+        """Return the number of records so far."""
         return len(self)
 
     def __bool__(self) -> bool:
@@ -204,11 +202,11 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # what the native engine has gathered can't be copied
+        _ = self.records  # records gathered by the native engine can't be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
-        """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
+        """Return the batch. Raises EncodeError with the record's path for values that the format can't represent."""
         batch = None if self._quick is None else self._quick.build(self)
         if batch is not None:
             return batch
@@ -216,7 +214,7 @@ class BatchBuilder:
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
-        """As `extend` and `build`, but some thousand records are objects at a time: the others are bytes by then.
+        """Build a batch of these records, holding only a few thousand of them as objects at a time.
 
         In formats with a bit for it, the records' own attributes are left out unless `has_attributes`. Raises
         EncodeError.
@@ -235,7 +233,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """The result of `write` for the records and those that follow, and their number."""
+        """Return the joined results of `write` for the current records and for `more`, and the number of records."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -251,13 +249,13 @@ class BatchBuilder:
             self._records = following
 
     def build_run(self, run: "RecordRun") -> RecordBatch:
-        """The batch of records that are bytes already (`tagwire.records.moving`), with this builder's base offset."""
+        """Return a batch of already encoded records (`tagwire.records.moving`), with this builder's base offset."""
         self.check()
         self.base_timestamp = run.base_timestamp
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
 
     def check(self) -> None:
-        """Raise EncodeError for properties of the wrong kind, or without a place in the format."""
+        """Raise EncodeError for properties of the wrong type, or that the format can't represent."""
         self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
@@ -273,7 +271,7 @@ class BatchBuilder:
         self.check_places()
 
     def check_kinds(self) -> None:
-        """Raise EncodeError for properties of the wrong kind."""
+        """Raise EncodeError for properties of the wrong type."""
         for name in (*_OFFSETS, *_TIMESTAMPS):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
@@ -310,13 +308,13 @@ class BatchBuilder:
                     self.fail(f"records[{index}]", f"expected a Record, got {got(record)}")
 
     def fail(self, path: str, reason: str) -> NoReturn:
-        """Raise the error for a field of the batch."""
+        """Raise EncodeError for a field of the batch."""
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     # ------------------------------------------------------------ batches
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """A batch of the records, or of as many that are written already."""
+        """Return a batch of the builder's records, or of `count` records that are already encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         head = self.head(base_offset, base_timestamp)
@@ -334,26 +332,26 @@ class BatchBuilder:
         return own_batch(format, format.encode_head(head))
 
     def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        """The values of the head that do not depend on the records."""
+        """Return the header values that do not depend on the records."""
         attributes = self.batch_attributes()
         return self.values(
             base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
         )
 
     def top(self, highest: int) -> int:
-        """The highest timestamp of the batch, where the records have `highest`."""
+        """Return the highest timestamp of the batch, given the highest timestamp of its records."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
 
     def written(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
-        """The records as bytes; where the native engine refuses one, by the layout, which says why."""
+        """Encode the records; if the native engine rejects one, encode by the layout, which raises the exact error."""
         if self._gathering is not None:
             found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
             if found is not None:
                 return found
         written: Written | Refusal = Refusal.NONE_TRIED
-        with suppress(TypeError, ValueError, AttributeError):  # of headers without an order, which are named below
+        with suppress(TypeError, ValueError, AttributeError):  # headers without an order, which are reported below
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
@@ -366,7 +364,7 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """The records as bytes: in straight lines, and where these refuse one, by the layout, which says why."""
+        """Encode the records in Python: by the fast path, or by the layout, which raises the exact error."""
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
@@ -387,7 +385,7 @@ class BatchBuilder:
         return bytes(data)
 
     def check_kinds_of(self, records: list[Record]) -> None:
-        """Raise EncodeError for values of records that are of the wrong kind."""
+        """Raise EncodeError for record values of the wrong type."""
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
@@ -401,13 +399,13 @@ class BatchBuilder:
         return made
 
     def first(self) -> Record | None:
-        """The first record, if there is one."""
+        """Return the first record, or None."""
         if self._gathering is not None:
-            return Record(*self._gathering.first, None, None)  # only these two values are asked for
+            return Record(*self._gathering.first, None, None)  # the caller needs only these two values
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:
-        """Return the base of offsets and of timestamps of a batch whose first record is this one."""
+        """Return the base offset and base timestamp of a batch with this first record."""
         if first is not None:
             self.check_kinds_of([first])
         offset, timestamp = self.base_offset, self.base_timestamp
@@ -420,12 +418,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Roles as fields, those that the format has."""
+        """Return header values by field name, for the roles that the format has."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """The codec as the spec calls it."""
+        """Return the codec's name in the spec."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -456,7 +454,7 @@ class BatchBuilder:
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:
-    """The same error, with the index of the record moved by a number of earlier records."""
+    """Return the error with the record's index increased by the number of earlier records."""
     match = _INDEX.match(error.path)
     path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
     return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
@@ -465,6 +463,5 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch of these records. `batch` has the arguments of `BatchBuilder`. Raises EncodeError for values
-    that the format can't carry."""
+    """Build a batch; `batch` are arguments of `BatchBuilder`. Raises EncodeError for unrepresentable values."""
     return BatchBuilder(format, **batch).extend(records).build()

@@ -1,4 +1,4 @@
-"""Batches in formats of messages: one wrapper if they are packed, otherwise consecutive messages."""
+"""Build batches in message set formats: one wrapper if compressed, otherwise consecutive messages."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """A wrapper, or consecutive messages; `more` are records after those of the builder.
+    """Return a wrapper, or consecutive messages; `more` are records after the builder's records.
 
     Raises EncodeError.
     """
@@ -40,10 +40,10 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:
-    """The messages, whose offsets are counted from `base`."""
+    """Encode the messages, with offsets relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | Refusal = Refusal.NONE_TRIED
-    with suppress(TypeError, ValueError, AttributeError):  # of headers without an order, which are named below
+    with suppress(TypeError, ValueError, AttributeError):  # headers without an order, which are reported below
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
             written = write_natively(format, records, {}, base, 0)
@@ -57,7 +57,7 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
 
 
 def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:
-    """A message as the values of its fields."""
+    """Return the field values of a message."""
     format = builder.format
     is_appended = builder.timestamp_type == "append"
     if "base_timestamp" not in format.fields and record.timestamp != -1:

@@ -1,12 +1,11 @@
-"""The records in messages: in Produce requests, Fetch responses, and any other message with a field of records.
+"""Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-A spec names the format of such a field for each version (`recordFormats`), so the records
-of a message can be read, and converted for a peer that speaks an older version. This module
-knows no message by name.
+A spec names the format of a records field for each version (`recordFormats`), so the records of a message can be read,
+and converted for a peer with an older version. This module has no code for particular messages.
 
-Two rules of the protocol apply. A response may carry records of a lower magic than the
-format of its version, as they are in the log, and its last batch may be cut off at the
-reader's limit. A request has only the format of its version, and whole batches.
+Two rules of the protocol apply. A response may have records of a lower magic than the format of its version, as stored
+in the log, and its last batch may be cut off at the reader's limit. A request has only the format of its version, and
+whole batches.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     FormatName = str | Format | type[RecordFormat] | Layout
     FormatOfRow = Callable[[FieldRow], FormatName]
-    """The format of the records that a field carries; "" where it carries none."""
+    """Returns the format of the records in a field, or "" if the field has no records."""
     M = TypeVar("M", bound=Message)
 
 _OF_THE_FIELD = ("v0", "v1", "v2")
@@ -57,19 +56,19 @@ class CarriedRecords:
         only: bool = False,
     ) -> None:
         self.path = path
-        """Where the field is: `responses[0].partitions[2].records`."""
+        """The path of the field, such as `responses[0].partitions[2].records`."""
         self.holders = holders
-        """The structs around the field, the message first, the one that has it last."""
+        """The structs around the field, from the message to the struct that has the field."""
         self.data = data
         """The bytes, as the message holds them."""
         self.format = format
-        """The format that they are said to have; a record of a lower magic has its own."""
+        """The expected format; batches of a lower magic have their own format."""
         self.limits = limits
         self._partial = partial
         self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """The batches. Raises DecodeError, with the offset in `data`; LimitError."""
+        """Yield the batches. Raises DecodeError, with the offset in `data`; LimitError."""
         formats = format_to_read(self.format, only=self._only)
         return read_batches(self.data, formats, self.limits, partial=self._partial)
 
@@ -85,14 +84,12 @@ def decode_records(
     partial: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[CarriedRecords]:
-    """Decode the records that a message carries, field by field in wire order. Null fields are left out.
+    """Decode the records in a message, field by field in wire order. Null fields are left out.
 
-    `version` is the one that the message was decoded in, its latest unless given:
-    it says which format the records have. `format` says so instead, for formats
-    that no spec of a message names. The last batch of a field may be cut off and
-    is left out then, if `partial` says so; by default in responses. Raises
-    TagwireError for a message whose spec names no format, UnsupportedVersionError,
-    FormatError.
+    `version`, by default the latest, is the version that the message was decoded in, which determines the records'
+    format. `format` overrides that, for formats that no message spec names. With `partial`, by default in responses,
+    the last batch of a field may be cut off and is then left out. Raises TagwireError for a message whose spec names no
+    format, UnsupportedVersionError, FormatError.
     """
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
@@ -113,18 +110,16 @@ def convert_records(
     compression: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[M, tuple[RecordLoss, ...]]:
-    """The message with its records as another reader takes them, and what they lost.
+    """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is the version of that reader, whose format the spec names, or a format.
-    `version` and `format` say what the records are now, as for `decode_records`.
-    A batch that needs no conversion keeps its bytes: it has that format already,
-    or, in a response, a lower magic. Markers and emptied batches that have no
-    place there are left out and reported, and so is a batch that was cut off. The
-    message itself is not changed; which fields of its own the version lacks,
-    `Message.losses` says.
+    `to` is the version of that reader, whose format the spec names, or a format. `version` and `format` describe the
+    current records, as for `decode_records`. A batch that needs no conversion keeps its bytes: it already has that
+    format or, in a response, a lower magic. Markers and emptied batches that the format can't represent are left out
+    and reported, and so is a batch that was cut off. Other fields are copied unchanged; `Message.losses` lists the ones
+    that the version does not have.
 
-    With `on_loss="error"` the first loss is an EncodeError instead. Raises
-    DecodeError for records that are at fault, and else as `decode_records`.
+    With `on_loss="error"` the first loss is an EncodeError instead. Raises DecodeError for invalid records, and
+    otherwise the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -141,7 +136,7 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """The argument of `read_batches` for a field of this format; magic bytes tell the batches apart.
+    """Return the argument for `read_batches` for a field of this format; magic bytes tell the batches apart.
 
     With `only`, as in requests, no other format is accepted. Raises FormatError.
     """
@@ -153,16 +148,16 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
     return "auto" if found.name in _OF_THE_FIELD else found
 
 
-# ---------------------------------------------------------------- which fields
+# ---------------------------------------------------------------- fields with records
 
 
 def carries_records(cls: type[Struct]) -> bool:
-    """Whether it, or a struct in it, has a field for records."""
+    """Whether a struct, or a struct in it, has a field for records."""
     return any(_is_carrier(row) or (row.struct is not None and carries_records(row.struct)) for row in cls.FIELDS)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """The format of each field that carries records: this one, or as its spec names it for a version."""
+    """Return the format of each records field: the given one, or the one that the spec names for a version."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -170,7 +165,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """The rows that name a format in a version; a shared struct has a version of its own, the same wherever it is."""
+    """Yield the rows that name a format in a version; a shared struct has its own, the same in every message."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -184,7 +179,7 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """The same for a message that is to have such fields; `version` is its latest unless given."""
+    """Return the format of each records field of a message; `version` defaults to its latest."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
@@ -205,7 +200,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """The fields that carry records and are not null: where each is, and the structs around it."""
+    """Yield the path of each records field that is not null, the structs around the field, and its row."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name
@@ -229,7 +224,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """One message being converted for another reader; `losses` collects what is lost."""
+    """The conversion of one message for another reader; `losses` collects what is lost."""
 
     def __init__(
         self,
@@ -248,7 +243,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """The innermost of these structs with its records converted; itself where nothing had to be."""
+        """Return the innermost struct with its records converted, or unchanged if nothing had to be converted."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)
@@ -265,7 +260,7 @@ class _Conversion:
         return holders[-1].replace(**changes) if changes else holders[-1]
 
     def records(self, carried: CarriedRecords, target: Format) -> Any:
-        """The bytes of a field in another format; those that it has, also of a batch cut off, where they may stay."""
+        """Return the bytes of a field in another format; if all batches may stay, the original bytes."""
         parts: list[bytes] = []
         read, is_changed = 0, False
         for index, batch in enumerate(carried):
@@ -281,7 +276,7 @@ class _Conversion:
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
-        """A batch in another format; no bytes where it has no place there."""
+        """Convert a batch to another format; return no bytes if the format can't represent the batch."""
         why = left_out(batch, target)
         if why:
             self.losses.append(RecordLoss(at, len(batch), why))

@@ -1,9 +1,8 @@
-"""What producers and consumers hold, with the members that the proposals add.
+"""The records of producers and consumers, with the members that the proposals add.
 
-KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`,
-`is_tombstone`. Header keys are text, which may repeat, or the int32 of KIP-82's
-first draft: then there is one value of a key, and setting it again replaces it. A key that is
-a member of a register is written and read by its codec, if it has one.
+KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`, `is_tombstone`. Header keys are strings, which may
+repeat, or the int32 of KIP-82's first draft: then a key has one value, and setting it again replaces the value. A key
+that is a member of a register is written and read by its codec, if it has one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,13 +27,13 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """The members that both records have. They compare by all their values, as `Record` does."""
+    """The members of both kinds of records. They compare by all their values, as `Record` does."""
 
     __slots__ = ("_headers",)
 
     _headers: Headers | IntHeaders
     _SHOWN: ClassVar[tuple[tuple[str, Any], ...]]
-    """The values in the order of `repr`, with those that it leaves out."""
+    """The attributes in `repr` order, each with the value that `repr` omits."""
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name, _ in self._SHOWN])
@@ -52,7 +51,7 @@ class _ClientRecord:
         return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # `set_header` changes headers in place
+        return deepcopy(self)  # because `set_header` changes headers in place
 
     def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
         for part in state:
@@ -61,14 +60,14 @@ class _ClientRecord:
 
     @property
     def headers(self) -> Headers | IntHeaders:
-        """The multimap of text keys or the map of int keys; without any, as its `format` says, else a multimap."""
+        """The multimap of string keys or the map of int keys; if empty, the `format` decides, by default a multimap."""
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
-        """The last value of a key; None if the key is absent.
+        """Return the last value of a key; None if the key is absent.
 
-        `deserializer` decodes the bytes, or by default the codec of a register's key.
-        Raises DecodeError for bytes that the codec did not write.
+        `deserializer` decodes the bytes; by default, the codec of a register's key. Raises DecodeError for bytes that
+        the codec did not write.
         """
         if isinstance(self._headers, IntHeaders):
             value = self._headers.get(key) if isinstance(key, int) else None
@@ -108,12 +107,11 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """A null value is a tombstone, as it always was; `tombstone=True` makes any value one.
+        """A null value is a tombstone by default; `tombstone=True` makes any value a tombstone.
 
-        `allow_reserved` lets `headers` have keys that the proposal reserves.
-        `format` says which kind of headers a record without any has.
-        Raises EncodeError for a null value with `tombstone=False`: an old reader
-        would take it for a delete.
+        `allow_reserved` lets `headers` have keys that the proposal reserves. `format` determines the kind of headers if
+        there are none. Raises EncodeError for a null value with `tombstone=False`: an old reader would take it for a
+        delete.
         """
         self.topic = topic
         self.value = value
@@ -128,7 +126,7 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether it deletes its key in a compacted topic: by the flag, and without one by the null value (KIP-87)."""
+        """Whether the record deletes its key in a compacted topic: by the flag, else by a null value (KIP-87)."""
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter
@@ -137,11 +135,11 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """The same, by the name of KIP-87's method."""
+        """`tombstone`, by the name of KIP-87's method."""
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Reject a null value without the tombstone flag on use, because either can be set later."""
+        """Reject a null value without the tombstone flag; checked on use, because both can be set later."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -157,11 +155,10 @@ class ProducerRecord(_ClientRecord):
         *,
         allow_reserved: bool = False,
     ) -> None:
-        """Set a header; a value with an int key replaces the old one, a text key is added.
+        """Set a header; a value with an int key replaces the old one, a string key is added.
 
-        `serializer` encodes the value, or by default the codec of a register's key.
-        Raises EncodeError if that leaves no bytes, for an int key outside int32, and for
-        a key that the proposal reserves (unless that is allowed).
+        `serializer` encodes the value; by default, the codec of a register's key. Raises EncodeError if the result is
+        not bytes, for an int key outside int32, and for a key that the proposal reserves (unless that is allowed).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
@@ -183,7 +180,7 @@ class ProducerRecord(_ClientRecord):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """The value encoded by the codec of its key; unchanged without a codec, or if it is bytes already."""
+        """Encode a value by the codec of its key; return it unchanged without a codec, or if it is bytes already."""
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -196,9 +193,9 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """The record that a batch takes. Raises EncodeError for a null value that is said to be no tombstone.
+        """Return the record for a batch. Raises EncodeError for a null value with `tombstone=False`.
 
-        Headers with int keys get the order of the batch's format when it is built.
+        Headers with int keys get the order of the batch's format when the batch is built.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
@@ -239,7 +236,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the one that the record was read in: it says which kind of headers a record without any has."""
+        """`format`, in which the record was read, determines the kind of headers if the record has none."""
         values = {
             "topic": topic,
             "partition": partition,
@@ -262,7 +259,7 @@ class ConsumerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether it deletes its key in a compacted topic."""
+        """Whether the record deletes its key in a compacted topic."""
         return self.value is None if self.tombstone is None else self.tombstone
 
 
@@ -271,14 +268,14 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """The headers of a record, as its keys are; where it has none, as those of its format would be."""
+    """Return the headers by the type of their keys; if there are none, by the record's format."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
-    """The value decoded by the codec of its key, or the bytes without a codec."""
+    """Decode a value by the codec of its key; return the bytes without a codec."""
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value

@@ -1,8 +1,7 @@
 """Control records: markers that brokers write among the records.
 
-A key of two int16, version and type, says what a marker is. The value is a
-message of the archive, which is asked for it if it is installed; without it,
-the value stays bytes.
+The key is two int16, the version and the type of the marker. The value is decoded as a message of the archive; without
+the archive, the value stays bytes.
 """
 
 from contextlib import suppress
@@ -25,11 +24,11 @@ CONTROL_TYPES: Final = {
     5: ("kraft_version", "KRaftVersionRecord"),
     6: ("kraft_voters", "VotersRecord"),
 }
-"""The types of markers by number: what they are called, and the message that their value is."""
+"""The name of each marker type, by number, and the message in its value."""
 
 
 class ControlRecord:
-    """The content of a marker: `type` is its name or `unknown`, `message` its value, or None if it is unknown."""
+    """The content of a marker. `type` is its name or `unknown`; `message` is its decoded value, or None if unknown."""
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -53,9 +52,8 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages, by default those of `tagwire_messages`. Like Kafka,
-    it reads a version above the known ones as the highest one. Raises DecodeError for
-    a key that is not a marker's, or a value that is not its message.
+    `registry` has the messages, by default `tagwire_messages`. Like Kafka, a version above the known ones is read as
+    the highest known version. Raises DecodeError for a key that is not a marker's, or a value that is not its message.
     """
     key = record.key
     if key is None or len(key) < 4:
@@ -72,7 +70,7 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
     message = None
     known = registry
     if known is None:
-        with suppress(ImportError):  # then the values stay bytes
+        with suppress(ImportError):  # values then stay bytes
             known = kafka_messages()
     name = CONTROL_TYPES.get(number, ("", ""))[1]
     if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:
@@ -81,7 +79,7 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
 
 
 def _message(registry: "Registry", name: str, value: bytes) -> Any:
-    """A value that begins with its version, which markers of transactions keep before their message."""
+    """Decode a value after its version, which in transaction markers precedes the message."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -1,8 +1,7 @@
-"""A batch converted to another format, with a report of what was lost.
+"""Convert a batch to another format, and report what was lost.
 
-Everything that the other format has a place for is kept; everything else is reported field
-by field, so that losses never go unnoticed. A conversion without losses can be undone: the
-reverse gives the same records and the same batch.
+Everything that the other format can represent is kept; everything else is reported field by field, so that losses never
+go unnoticed. A conversion without losses can be undone: the reverse conversion gives the same records and batch.
 """
 
 from collections import deque
@@ -27,10 +26,10 @@ _IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
-    """A value that another format could not carry.
+    """A value that another format can't represent.
 
-    `path` is that of the field (`records[3].headers[0].value`), `value` its value,
-    `reason` why it was left out.
+    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` why it was left
+    out.
     """
 
     __slots__ = ("path", "reason", "value")
@@ -58,12 +57,10 @@ def convert(
     *,
     compression: str | None = None,
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
-    """Convert a batch to another format. Returns the new batch and what was lost.
+    """Convert a batch to another format; return the new batch and the losses.
 
-    `compression` is the codec to pack it with, that of the batch unless given.
-    With `on_loss="error"` the first loss is an EncodeError instead. Raises
-    FormatError for an unknown format, DecodeError where the batch's own records
-    are at fault.
+    `compression` is the codec of the new batch, by default the same as before. With `on_loss="error"` the first loss is
+    an EncodeError instead. Raises FormatError for an unknown format, DecodeError for invalid records in the batch.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -80,12 +77,12 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Like `convert`, but reports each loss when it is found, so that millions of them need no memory."""
+    """Like `convert`, but reports each loss when it is found, so that millions of losses need no memory."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Why a batch has no place in a format at all; nothing if it has."""
+    """Return why a format can't represent a batch at all, or an empty string."""
     if batch.is_control and "is_control" not in target.bits:
         return "markers have no place there, and would be taken for records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
@@ -142,7 +139,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_packed: bool) -> dict[str, Any]:
-        """What only the same format can carry: attribute bits without a name, and a wrapper's key."""
+        """Return what only the same format can represent: attribute bits without a name, and a wrapper's key."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_packed):
             return found
@@ -152,7 +149,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """The highest timestamp, if the target can carry one that is not the records' own; else it is lost."""
+        """Return the highest timestamp if the target can store it apart from the records; otherwise report a loss."""
         if self.has_records and self.target.records is not None:
             return {}
         batch, first, highest = self.batch, None, None
@@ -172,7 +169,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Whether records have an attributes byte, where the batch says so; elsewhere it is always there, or never."""
+        """Return whether records have an attributes byte, if the batch has a bit for this."""
         if _IGNORED not in self.batch.described_by.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.described_by.bits[_IGNORED].mask)
@@ -183,7 +180,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Whether the target has a place of this name; what has none is lost."""
+        """Return whether the target has a place of this name; if not, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "it has no place there")
         return name in places
@@ -196,7 +193,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Offsets, timestamps and records of the batch that its records alone do not give; these are two of them."""
+        """Return the offsets and timestamps that the batch header sets independently of the first and last record."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
@@ -213,7 +210,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """The last offset, or that of the last record where the target has no place for how far it is."""
+        """Return the last offset, or the last record's offset if the distance does not fit into the target's field."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:
@@ -223,7 +220,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """The highest timestamp, or the nearest that the target has a place for."""
+        """Return the highest timestamp, or the nearest one that fits into the target's field."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
@@ -256,7 +253,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """A record's own attributes as the target has them."""
+        """Return a record's own attributes in the target's form."""
         return 0 if self.target.records is None else plain_attributes(self.target, record.attributes)
 
     def tombstone(self, path: str, record: Record) -> dict[str, Any]:
@@ -288,7 +285,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """The lowest and the highest number of a field; those of int64 if there is no such field."""
+    """Return the lowest and highest value of a field; of an int64 if there is no such field."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind
@@ -296,7 +293,7 @@ def _range(format: Format, role: str) -> tuple[int, int]:
 
 
 def header_rules(format: Format) -> tuple[type, bool, Order | None]:
-    """The type of a format's header keys, whether a header's value may be null, and how headers ascend."""
+    """Return the type of a format's header keys, whether header values may be null, and the order of headers."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
         return str, False, None

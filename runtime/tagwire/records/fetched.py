@@ -21,10 +21,10 @@ def committed(
 ) -> Iterator[Record]:
     """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
 
-    `partition` has `records`, and `aborted_transactions` if the request asked for READ_COMMITTED: records of these
-    transactions are left out, as Kafka's consumer does. So are markers, the last batch if the broker has cut it off (on
-    purpose, to fill the size that was asked for), and with `start`, the offset that was asked for, records before it,
-    which are in the same batch. Raises DecodeError, LimitError.
+    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED: records of these
+    transactions are left out, as in Kafka's consumer. So are markers, and a last batch that the broker has cut off to
+    fill the requested size. With `start`, the requested offset, earlier records in the same batch are left out. Raises
+    DecodeError, LimitError.
     """
     aborted = deque(sorted((each.first_offset, each.producer_id) for each in partition.aborted_transactions or ()))
     open_aborted: set[int] = set()

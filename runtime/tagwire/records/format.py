@@ -1,11 +1,11 @@
 """A record format for reading and building, made from the layout of any spec.
 
-This module knows no format by name. The name of a field tells its role, and `VOCABULARY`
-lists these names; any format that uses them can be read, built and converted, including
-your own. What a format lacks has the value that means none.
+This module has no code for particular formats. The name of a field tells its role, and `VOCABULARY` lists these names;
+any format that uses them can be read, built and converted, including your own. Fields that a format does not have get
+the value that means none.
 
-Two shapes: a batch has an array of records at its end, a message is a record
-itself, and a wrapper is a message whose value holds others.
+There are two shapes: a batch ends with an array of records; a message is a single record, or a wrapper whose value
+holds other messages.
 """
 
 from functools import cached_property
@@ -46,7 +46,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""What a field of a batch or message is for, and the names that proposals have given it."""
+"""The roles of fields in a batch or message, and the names that proposals have given them."""
 
 _PACKED: Final = "payload"
 
@@ -59,29 +59,29 @@ class Format:
         self.layout = layout
         self.name = layout.name
         self.source: str | type[RecordFormat] | Layout = source
-        """What it was made from: what workers in other processes make it from, too."""
+        """The source of the format, from which worker processes make it again."""
         self.root = _bare(layout.root)
         """The layout with dicts for values."""
         items = {item.name: item for item in self.root.items}
         self.fields = {role: items[name] for role, names in VOCABULARY.items() for name in names if name in items}
         """The item of each role that the format has."""
         self.records = self.fields.get("records")
-        """The array of records; None in a format of messages."""
+        """The array of records; None in message set formats."""
         for role in ("base_offset", "attributes"):
             if role not in self.fields:
                 raise SchemaError(f"format {self.name} has no {role}; its fields are {', '.join(items)}")
         if self.records is None and not {"key", "value"} <= items.keys():
             raise SchemaError(f"format {self.name} has neither an array of records, nor a key and a value")
         self.bits = {group.name: group for group in self.fields["attributes"].bits}
-        """The named bits of a batch's or a message's attributes."""
+        """The named attribute bits of a batch or message."""
         self.record_bits = self._record_bits()
         self._names = {role: item.name for role, item in self.fields.items()}
         attributes = self._names["attributes"]
         self._groups = {name: (attributes, group.mask, group.shift) for name, group in self.bits.items()}
-        """As `fields` and `bits`, for `role` and `flag`, which are asked many times of each batch."""
+        """`fields` and `bits` in a fast form for `role` and `flag`, which are called many times per batch."""
 
     def _record_bits(self) -> dict[str, Bits]:
-        """The named bits of a record's own attributes."""
+        """Return the named attribute bits of a record."""
         if self.records is None:
             return self.bits
         own = next((item for item in self.record.items if item.name == "attributes"), None)
@@ -89,18 +89,18 @@ class Format:
 
     @property
     def magic(self) -> int:
-        """The value of its discriminator, -1 for none."""
+        """The value of the magic byte, or -1 if there is none."""
         magic = self.fields.get("magic")
         return -1 if magic is None or magic.equals is None else magic.equals
 
     @cached_property
     def head_positions(self) -> HeadPositions:
-        """Where its heads have what tells batches apart."""
+        """The positions of the header fields that identify a batch."""
         return HeadPositions(self)
 
     @cached_property
     def record(self) -> StructLayout:
-        """A record."""
+        """The layout of a record."""
         if self.records is None:
             return self.root
         assert isinstance(self.records.type, Array) and isinstance(self.records.type.element, Nested)
@@ -108,7 +108,7 @@ class Format:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """The fields of a record, and the names of its bits: what a record can carry."""
+        """The fields of a record, and the names of its bits."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
@@ -119,12 +119,12 @@ class Format:
 
     @cached_property
     def least(self) -> int:
-        """The fewest bytes that a record takes."""
+        """The minimum size of a record in bytes."""
         return self.record.minimum
 
     @cached_property
     def head(self) -> Layout:
-        """The layout of everything but the records: these are bytes, still packed."""
+        """The layout of everything but the records, which are a field of bytes, still compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -137,7 +137,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The head with its checksum as a plain number that is not verified, for readers that skip records."""
+        """The header layout with an unverified number for the checksum, for readers that skip records."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.head.root.items
@@ -146,43 +146,43 @@ class Format:
 
     @cached_property
     def has_magic2_records(self) -> bool:
-        """Whether records have the shape of magic 2's, which straight lines read."""
+        """Whether records have the shape of magic 2 records, for which there is a fast path."""
         return self.records is not None and record_items.fits(self)
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether records have that shape with an attributes byte in each, as native code moves them."""
+        """Whether native code can move records: the shape of magic 2 records, with an attributes byte in each."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property
     def plans(self) -> Plans:
-        """What the native engine has for this format."""
+        """The native engine's plans for this format."""
         return Plans(self)
 
     @cached_property
     def codecs(self) -> tuple[str, ...]:
-        """The codecs by their numbers, as the spec calls them."""
+        """The names of the codecs in the spec, by number."""
         group = self.bits.get("compression")
         return group.values if group else ("none",)
 
     def encode_head(self, head: dict[str, Any]) -> bytes:
-        """A batch or message of the values of its head. Raises EncodeError for a value that can't be."""
+        """Encode a batch or message from its header values. Raises EncodeError for an invalid value."""
         plan = self.plans.head
         return encode(self.head, head) if plan is None else plan.encode(head)
 
     def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
-        """The value of a role in the head of a batch."""
+        """Return the value of a role in a batch header."""
         name = self._names.get(role)
         return none if name is None else int(head[name])
 
     def unnamed_bits(self, attributes: int) -> int:
-        """The bits of a batch's or a message's attributes that have no name."""
+        """Return the attribute bits of a batch or message that have no name."""
         for group in self.bits.values():
             attributes &= ~group.mask
         return attributes
 
     def flag(self, head: dict[str, Any], name: str) -> int:
-        """The value of a group of bits, 0 where the format has none of that name."""
+        """Return the value of a group of bits, or 0 if the format has no group of that name."""
         group = self._groups.get(name)
         return 0 if group is None else (head[group[0]] & group[1]) >> group[2]
 
@@ -196,7 +196,7 @@ class Format:
 
 
 def _bare(struct: StructLayout) -> StructLayout:
-    """The struct with dicts for values, all the way down."""
+    """Return the struct with dicts for values, including nested structs."""
     return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
 
 

@@ -1,13 +1,11 @@
-"""The format that each magic byte means, which every reader of batches needs.
+"""The set of record formats that a reader accepts, by magic byte.
 
-A log outlives its first format, so its segments may hold several, even within one file. The
-magic byte tells the format of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named
-proposal takes the byte that it claims, and the others keep theirs. Two formats with the same
-magic byte can't be told apart, so a set holds only one of them.
+A log outlives its first format, so its segments may hold several, even within one file. The magic byte tells the format
+of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims, and the others
+keep theirs. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
 
-Most formats have the magic byte at the same position. The draft of v3 has a length of
-varying size before it, so each position must be tried. Bytes that fit two formats are
-decided by their checksums.
+Most formats have the magic byte at the same position. The draft of v3 has a length of varying size before it, so each
+position must be tried. If bytes fit two formats, their checksums decide.
 """
 
 import re
@@ -28,17 +26,15 @@ AUTO: Final = "auto"
 _OF_AUTO: Final = ("v3",)
 _OF_THE_FIELD: Final = ("v0", "v1", "v2")
 MAGIC_AT: Final = 16
-"""Where v0, v1, v2 and most proposals have their magic byte."""
+"""The position of the magic byte in v0, v1, v2 and most proposals."""
 
 
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are formats by name, class or layout. v0, v1 and v2 are added, each
-    unless a named format has its magic byte. With `only`, nothing is added. With
-    `strict=False`, records are read as Kafka's own reader reads them. Raises
-    FormatError for unknown names, for two formats with the same magic byte, and for
-    `only` without a name.
+    `named` are formats by name, class or layout. v0, v1 and v2 are added, each unless a named format has its magic
+    byte. With `only`, nothing is added. With `strict=False`, records are read as Kafka's own reader reads them. Raises
+    FormatError for unknown names, for two formats with the same magic byte, and for `only` without a name.
     """
 
     def __init__(
@@ -63,37 +59,37 @@ class FormatSet:
             for name in _OF_THE_FIELD:
                 by_magic.setdefault(_OF_THE_FIELD.index(name), format_of(name))
         self.formats = tuple(by_magic[magic] for magic in sorted(by_magic))
-        """All of them, by ascending magic byte."""
+        """All formats, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None
         """The format of every batch; None if there are several."""
         self.by_magic = {each.magic: each for each in self.formats if each.head_positions.magic_at == MAGIC_AT}
-        """Those that have their magic byte at its usual place."""
+        """The formats with their magic byte at the usual position."""
         self.tried = tuple(each for each in self.formats if each.head_positions.magic_at != MAGIC_AT)
-        """The others."""
+        """The other formats."""
 
     @property
     def name(self) -> str:
-        """As a user would write it: the names with commas, `auto`."""
+        """The names as a user would write them: joined with commas, or `auto`."""
         names = tuple(each.name for each in self.named)
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
     def candidates(self, head: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """The formats that the batch at `pos` may have; `left` are the bytes there are, those of `head` unless given.
+        """Return the formats that the batch at `pos` may have, given the number of bytes left (default: in `head`).
 
-        A format whose magic byte has no usual place counts only where the length that it has there fits.
+        A format with its magic byte at an unusual position is included only if its batch length fits.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(head, pos)
         rest = len(head) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].head_positions.magic_at == MAGIC_AT):
-            return found  # which is nearly always so
+            return found  # nearly always
         return [
             each for each in found if each not in self.tried or 0 < each.head_positions.sound_size(head, pos) <= rest
         ] or found
 
     def claims(self, head: bytes, pos: int) -> list[Format]:
-        """The formats whose magic byte is at `pos`, regardless of the length there."""
+        """Return the formats whose magic byte fits at `pos`, regardless of the length."""
         found = []
         if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
             found.append(usual)
@@ -103,7 +99,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Whether the batch at `pos` says that it is longer than what is left, or can't even say so."""
+        """Whether the batch at `pos` is longer than the bytes that are left, or its length is cut off."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
@@ -111,7 +107,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """The format that bytes at fault are most likely of: by the magic byte, else the highest with a usual place."""
+        """Return the most likely format of invalid bytes: by the magic byte, else the highest at its usual position."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -119,7 +115,7 @@ class FormatSet:
     def quickly(self) -> "BatchReader | None":
         """A native reader of batches without limits.
 
-        None if this set has no format of magic 2, or the native engine can't tell it from the others.
+        None if this set has no magic 2 format, or the native engine can't tell it from the others.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -134,7 +130,7 @@ class FormatSet:
 
     @cached_property
     def magics(self) -> str:
-        """The magic bytes as text: `0, 1, 2 or 3`."""
+        """The magic bytes as a string: `0, 1, 2 or 3`."""
         *first, last = [str(each.magic) for each in self.formats]
         return f"{', '.join(first)} or {last}" if first else last
 
@@ -173,11 +169,11 @@ class FormatSet:
 
 
 Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
-"""What a reader takes: `auto`, names with commas, a format of one's own, several of these, or a FormatSet."""
+"""A reader's `format`: `auto`, names joined with commas, your own format, several of these, or a FormatSet."""
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """The requested formats: `auto` is v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
+    """Return the requested formats; `auto` means v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
@@ -205,6 +201,6 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 
 def _is_findable(format: Format) -> bool:
-    """Whether a magic byte says which format it is."""
+    """Whether a magic byte identifies the format."""
     positions = format.head_positions
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)

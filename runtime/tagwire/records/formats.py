@@ -1,6 +1,6 @@
-"""Formats by name. A generated one is imported when it is asked for.
+"""Formats by name. Generated formats are imported on demand.
 
-A format of your own is passed as its class, or named once with `register`.
+Pass your own format as its class, or name it once with `register`.
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ def format_names() -> list[str]:
 
 
 def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
-    """The format of this name; a class or a layout is made into one. Raises FormatError for an unknown name."""
+    """Return the format for a name, class or layout. Raises FormatError for an unknown name."""
     if isinstance(name, str) and name in _formats:
         return _formats[name]
     if isinstance(name, Format):
@@ -42,7 +42,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        found = _formats.setdefault(name, found)  # one for all threads
+        found = _formats.setdefault(name, found)  # the same object for all threads
     return found
 
 

@@ -1,7 +1,7 @@
-"""Where the heads of a format have their length, their magic byte and their offsets.
+"""The positions of length, magic byte and offsets in a format's batch headers.
 
-A reader asks this before it knows what a batch is, and of many places that are
-none. So it is worked out once from the layout, and no batch is read for it.
+Readers need them before they know that a batch begins at a position, and for many positions that are not a batch. So
+they are computed once from the layout, and no batch is parsed for them.
 """
 
 from struct import Struct
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""Bytes of a head that include the magic byte and the last offset in every format."""
+"""The number of header bytes that include the magic byte and the last offset in every format."""
 
 
 class SumPlace(NamedTuple):
@@ -25,13 +25,13 @@ class SumPlace(NamedTuple):
     algorithm: str
     at: int
     begin: int
-    """The position of the first byte that it covers."""
+    """The position of the first byte that the checksum covers."""
     first: str
-    """The name of the first field that it covers."""
+    """The name of the first field that the checksum covers."""
 
 
 class HeadPositions:
-    """The places of one format, in bytes from where a batch begins."""
+    """The positions in one format, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
         self._head = format.head
@@ -45,12 +45,12 @@ class HeadPositions:
         self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
         self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)
-        """The fewest bytes after the length."""
+        """The minimum number of bytes after the length."""
         self.magic = format.magic
         self.magic_at = self._fixed(format, "magic")
         """The position of the magic byte; None after a length of varying size, or if there is none."""
         self.magic_behind = self._behind_length(format)
-        """The distance of the magic byte from the length; None if that varies, too."""
+        """The distance of the magic byte from the end of the length; None if this varies as well."""
         self.sum = self._sum()
         """The position of the checksum; None if it varies, or there is none."""
         self.offset_at = self._fixed(format, "base_offset", 8)
@@ -58,16 +58,16 @@ class HeadPositions:
         self.gives_last_offset = self.offset_at is not None and (
             self.last_delta_at is not None or "last_offset_delta" not in format.fields
         )
-        """Whether the last offset is at fixed places."""
+        """Whether the last offset can be read from fixed positions."""
 
     @property
     def has_length(self) -> bool:
-        """Whether batches say how long they are."""
+        """Whether batches have a length."""
         return self._code is not None
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The length's type, where it is a varint."""
+        """The length's type if it is a varint, or None."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -94,10 +94,10 @@ class HeadPositions:
         items = self._head.root.items
         return items[: next(at for at, item in enumerate(items) if item.name == name)]
 
-    # ------------------------------------------------------------ of a batch
+    # ------------------------------------------------------------ batches
 
     def length(self, head: bytes, pos: int) -> tuple[int, int] | None:
-        """The length in the head at `pos`, and the position after it; None if the head is cut off."""
+        """Return the length in the header at `pos`, and the position after it; None if the header is cut off."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(head, pos)
         begin = pos + self.length_at
@@ -122,21 +122,21 @@ class HeadPositions:
             return None
 
     def size(self, head: bytes, pos: int) -> int | None:
-        """All bytes of the batch at `pos`, as its head says; None where the head ends."""
+        """Return the size of the batch at `pos` by its header, in bytes; None if the header is cut off."""
         found = self.length(head, pos)
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return all bytes of the batch at `pos`, given its length and the position after that."""
+        """Return the size of the batch at `pos`, given its length and the position after the length."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, head: bytes, pos: int) -> int:
-        """The same; 0 where the head ends, or says a length that no batch can have."""
+        """Like `size`, but 0 if the header is cut off, or its length is too small for any batch."""
         found = self.length(head, pos)
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, head: bytes, pos: int) -> bool:
-        """Whether the format's magic byte is where the head at `pos` has it."""
+        """Whether the header at `pos` has the format's magic byte in the right position."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
@@ -147,12 +147,12 @@ class HeadPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Whether it says how many bytes follow in the batch."""
+    """Whether an item is the number of bytes that follow in the batch."""
     return isinstance(item.type, Extent) and not item.type.of
 
 
 def _width(items: tuple[Item, ...]) -> int | None:
-    """The bytes of items of fixed width; None where one has another."""
+    """Return the size of items of fixed width; None if any width varies."""
     width = 0
     for item in items:
         code = item.type.code if isinstance(item.type, Extent) else item.type

@@ -1,7 +1,7 @@
 """Header keys of KIP-82's first draft: the codecs of values in a register, and the reserved keys.
 
-A member of a register has its codec. The reserved keys are in the proposal's own table,
-which is read only when a key is set.
+A member of a register has its codec. The reserved keys are in the proposal's own table, which is read only when a key
+is set.
 """
 
 import struct
@@ -26,12 +26,12 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
     "float64": _fixed(">d"),
     "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
 }
-"""A header's value to bytes and back, by the name that registers use."""
+"""Functions that encode and decode a header value, by the codec name that registers use."""
 
 CODEC_FAULTS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
-"""What a codec may raise for a value or bytes that are not its own."""
+"""The exceptions of a codec for values or bytes that it can't handle."""
 
 
 def range_of(key: int) -> KeyRange | None:
-    """The range of the proposal's table that an unsigned key is in; None where the drafts are not installed."""
+    """Return the range of reserved keys that has an unsigned key; None if there is none or the drafts are missing."""
     return next((each for each in reserved_keys() if key in each), None)

@@ -1,8 +1,7 @@
-"""The headers of a record: a multimap of text keys, and a map of int keys. Source: the two drafts of KIP-82.
+"""The headers of a record: a multimap of string keys, and a map of int keys. Source: the two drafts of KIP-82.
 
-`Headers` is bytes in, bytes out: what was given as bytes is parsed when somebody
-looks, and comes out again as it went in, as long as nothing was added.
-`IntHeaders` is what records have in the first draft, one value for each key.
+`Headers` made from bytes parses them on first access, and returns the same bytes as long as nothing was added.
+`IntHeaders` are the headers of the first draft, with one value for each key.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,17 +22,15 @@ _ITEM = "headers"
 class Headers:
     """Headers in order. A key may occur several times.
 
-    `encoding` names the record format in which the bytes are: `kip82-str`
-    (headers to the end, no null values), or `v2` and `v3` (a count before them).
-    Those of a `ProducerRecord` are of no format yet, so a null value is refused
-    when bytes are asked for and not when it is added; those of a
-    `ConsumerRecord` do not change.
+    `encoding` names the record format of the bytes: `kip82-str` (headers to the end, no null values), or `v2` and `v3`
+    (preceded by a count). A `ProducerRecord`'s headers have no format yet, so a null value raises an error when bytes
+    are requested, not when it is added. A `ConsumerRecord`'s headers do not change.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Raises FormatError for an encoding that is not a format with text keys. The bytes are parsed on first use."""
+        """Raises FormatError for an encoding that is not a format with string keys. Bytes are parsed on first use."""
         _layout_of(format_of(encoding))
         self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None
@@ -43,15 +40,15 @@ class Headers:
 
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
-        """Headers of these pairs."""
+        """Return headers with these pairs."""
         made = cls(encoding=encoding)
         for key, value in header_pairs(headers):
-            made.add(key, value)  # type: ignore[arg-type]  # `add` refuses keys that are no text
+            made.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
         return made
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
-        """The headers of a record that is of no format yet; `frozen` ones refuse `add`."""
+        """Return the headers of a record without a format; `frozen` headers reject `add`."""
         made = cls()
         made._is_loose = True
         for key, value in headers:
@@ -61,7 +58,7 @@ class Headers:
 
     @property
     def encoding(self) -> str:
-        """The record format that the bytes are in."""
+        """The record format of the bytes."""
         return self._encoding
 
     @property
@@ -69,16 +66,16 @@ class Headers:
         return _layout_of(format_of(self._encoding))
 
     def get(self, key: str) -> list[bytes | None]:
-        """The values of a key, in their order. Raises DecodeError for bytes that are at fault."""
+        """Return the values of a key, in order. Raises DecodeError for invalid bytes."""
         return [value for name, value in self if name == key]
 
     get_all = get
-    """The same, by the name that multimaps of the standard library have for it."""
+    """An alias, named as in the standard library's multimaps."""
 
     def add(self, key: str, value: bytes | None) -> None:
-        """Add a header at the end. Raises EncodeError for a null value if the encoding has none.
+        """Add a header at the end. Raises EncodeError for a null value if the encoding can't represent it.
 
-        Raises AttributeError for those of a ConsumerRecord.
+        Raises AttributeError for the headers of a ConsumerRecord.
         """
         if self._is_frozen:
             raise AttributeError("the headers of a ConsumerRecord do not change; nothing can be added")
@@ -87,18 +84,18 @@ class Headers:
             raise self._refused(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")
         owned = None if value is None else bytes(value)
         if not self._is_loose:
-            encode(self._layout, _value([(key, owned)]))  # what can't be written is refused now
+            encode(self._layout, _value([(key, owned)]))  # raises EncodeError for an invalid header
         self._entries = [*entries, (key, owned)]
         self._data = None
 
     def keys(self) -> list[str]:
-        """The distinct keys, in the order of their first appearance."""
+        """Return the distinct keys, in the order of their first appearance."""
         return list(dict.fromkeys(key for key, _ in self))
 
     def as_bytes(self, encoding: str | None = None) -> bytes:
-        """The bytes: those that were given, if nothing was added; or those of another encoding.
+        """Return the original bytes if nothing was added, or the bytes in another encoding.
 
-        Raises EncodeError for what the encoding has no place for.
+        Raises EncodeError for headers that the encoding can't represent.
         """
         if encoding is not None and encoding != self.encoding:
             return encode(_layout_of(format_of(encoding)), _value(self._parsed()))
@@ -119,7 +116,7 @@ class Headers:
         return len(self._parsed())
 
     def __eq__(self, other: object) -> bool:
-        """Compared with other headers, or with a tuple or list of pairs."""
+        """Compare with other headers, or with a tuple or list of pairs."""
         if isinstance(other, tuple | list):
             return self._parsed() == list(other)
         return self._parsed() == other._parsed() if isinstance(other, Headers) else NotImplemented
@@ -134,9 +131,9 @@ class Headers:
 
 
 class IntHeaders(Mapping[int, bytes | None]):
-    """Headers with int32 keys, one value for each; keys ascend as unsigned numbers, and may be said as such.
+    """Headers with int32 keys, one value for each; keys ascend as unsigned numbers. Lookups accept unsigned keys.
 
-    It does not change: `ProducerRecord.set_header` sets one.
+    The object is immutable: use `ProducerRecord.set_header`.
     """
 
     __slots__ = ("_values",)
@@ -158,12 +155,12 @@ class IntHeaders(Mapping[int, bytes | None]):
 
 
 def signed_key(key: int) -> int:
-    """An int key as an int32, the form in a batch, also if it was given as an unsigned number."""
+    """Return an int key, which may be an unsigned number, as the int32 in a batch."""
     return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
 
 
 def unsigned_key(key: int) -> int:
-    """The key as the number that it is in the proposal's table."""
+    """Return the key as the unsigned number in the proposal's table."""
     return key & 0xFFFFFFFF
 
 
@@ -172,7 +169,7 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    """The headers of a record alone."""
+    """Return the layout of a record's headers alone."""
     for item in format.record.items:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())

@@ -1,13 +1,11 @@
-"""Messages of the older kind: one as a record, and those that a wrapper holds.
+"""Messages of magic 0 and 1: a single message as a record, and the messages in a wrapper.
 
-A wrapper is a message whose value is a packed message set, of its own magic.
-In magic 0 the offsets inside are absolute (or what a producer wrote). From
-magic 1 on they are relative: the wrapper's offset is that of its last message.
-Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on;
-as in Kafka, these are then the offsets of the messages. With append time, the
-wrapper's timestamp is that of all. Old converters have written messages of magic 0
-into wrappers of magic 1, and the other way round; lenient readers accept them. Sources: KIP-31, KIP-32, KAFKA-5365, and
-DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
+A wrapper is a message whose value is a compressed message set, of its own magic. In magic 0 the offsets inside are
+absolute (or whatever a producer wrote). From magic 1 on they are relative: the wrapper's offset is the offset of its
+last message. Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on; as in Kafka, these are
+then the offsets of the messages. With append time, the wrapper's timestamp applies to all its messages. Old converters
+have written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
+KIP-32, KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,15 +22,15 @@ from tagwire.records.record import Record
 from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unpacked
 
 _MIXED = ("v0", "v1")
-"""The formats of which a lenient reader finds one in a wrapper of the other."""
+"""The formats that lenient readers accept in each other's wrappers."""
 MAGIC_AT = 16
-"""The position of the magic byte in both."""
+"""The position of the magic byte in both formats."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
-"""The bits that a wrapper may have: the others belong to messages."""
+"""The bits that a wrapper may have; the others belong to messages."""
 
 
 def record_of(format: Format, head: dict[str, Any], offset: int, appended: int | None = None) -> Record:
-    """A message as a record."""
+    """Return a message as a record."""
     attributes = head[format.fields["attributes"].name]
     return Record(
         offset,
@@ -57,7 +55,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is None for a strict reader; else it is called with the error of a strict one."""
+        """`deviated` is None for a strict reader; a lenient reader calls it with the error of a strict one."""
         self.format = format
         self.head = head
         self.offset = offset
@@ -96,7 +94,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """The offsets in the messages. All are read first, so that an invalid wrapper gives no records."""
+        """Return the offsets in the messages, reading all of them, so that an invalid wrapper gives no records."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -109,11 +107,11 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """The messages as records with their own timestamps, which those of append time hide."""
+        """Return the messages as records with their own timestamps, which append time hides."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
-        """The messages as the native engine reads them, if it does."""
+        """Read the messages with the native engine; return None if the engine can't."""
         plans = self.format.plans
         if plans.records is None or self.is_mixed:
             return None
@@ -122,19 +120,19 @@ class Messages:
         return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.refused)
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
-        """The messages as records without the native engine."""
+        """Yield the messages as records without the native engine."""
         for (format, head), offset in zip(self.heads(), self.offsets, strict=True):
             has_time = "base_timestamp" in format.fields
             yield record_of(format, head, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """The interpreter's reading from the message on that the native engine refused; raises its error."""
+        """Read on with the interpreter from the message that the native engine rejected, to raise its error."""
         return self.heads(index, pos, elements, good)
 
     def heads(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """The messages with their formats, from the one at `pos` on; `elements` is the number of messages before it."""
+        """Yield the messages with their formats, from `pos` on; `elements` is the number of messages before."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements
@@ -151,13 +149,13 @@ class Messages:
             index += 1
 
     def format_at(self, pos: int) -> Format:
-        """The format of the message at a position: the wrapper's, unless messages of both magics are mixed."""
+        """Return the format of the message at a position: the wrapper's, unless messages of both magics are mixed."""
         if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
             return self.format
         return format_of(_MIXED[magic])
 
     def refuse(self, path: str, found: str, expected: str) -> NoReturn:
-        """Raise the error for this wrapper."""
+        """Raise DecodeError for this wrapper."""
         raise DecodeError(
             message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
         )

@@ -1,7 +1,7 @@
-"""Records of a batch as lines of JSON, by native code without objects.
+"""Format the records of a batch as JSON lines, in native code without objects.
 
-What native code rejects, and formats whose records differ in shape from magic 2's, are left
-to the caller: `tagwire.log.dump` makes the same lines from records.
+The caller handles records that native code rejects, and formats whose records differ in shape from magic 2:
+`tagwire.log.dump` makes the same lines from record objects.
 """
 
 from collections.abc import Callable, Generator
@@ -12,13 +12,13 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
 _AT_ONCE: Final = 1 << 20
-"""Bytes of lines that are kept in memory: a batch of tiny records may have thousands of times more."""
+"""The number of bytes of lines kept in memory: a batch of tiny records may have thousands of times more."""
 
 
 def native_lines(batch: RecordBatch, head: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Lines that begin with `head`, some at a time; then how many there were, or None for all.
+    """Yield lines that begin with `head`, many at a time; return how many there were, or None for all.
 
-    Lines of text, with tabs, end with `head`, the words for the batch's attributes, and those for the record's.
+    With `is_text`, lines have tabs and end with `head`, the names of the batch's attributes, and of the record's.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)
@@ -41,6 +41,6 @@ def native_lines(batch: RecordBatch, head: bytes, *, is_text: bool = False) -> G
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # the engine of an older build, or none
+    except ImportError:  # an older build, or none
         return None
     return lines

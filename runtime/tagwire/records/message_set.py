@@ -1,4 +1,4 @@
-"""What a builder makes of messages that are not packed: one batch here; on the wire, as many as there are messages."""
+"""The result of building uncompressed messages: one batch object, which encodes to several messages."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,7 +10,7 @@ from tagwire.records.record import Record
 
 
 class MessageSet(RecordBatch):
-    """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""
+    """Uncompressed messages that were built together: one batch here, consecutive messages in bytes."""
 
     __slots__ = ("_count",)
 

@@ -1,8 +1,7 @@
-"""Records moved from one batch to another by native code without objects.
+"""Move records from one batch to another in native code, without objects.
 
-This works for formats whose records have the shape of magic 2's with an attributes byte.
-Records that are not in normal form, and other formats, are left to the caller, which moves
-them as `Record` objects with the same resulting bytes.
+This works for formats whose records have the shape of magic 2 records with an attributes byte. The caller moves records
+that are not in normal form, and other formats, as `Record` objects, with the same resulting bytes.
 """
 
 from array import array
@@ -28,7 +27,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that are being moved, all in normal form."""
+    """The remaining records of a batch that is being moved, all in normal form."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -37,9 +36,9 @@ class Movable:
         self.facts = facts
         """A byte for each record, of the bits above."""
         self.left = len(facts)
-        """How many have not been moved."""
+        """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
-        """The offset of the next one, where it found no room; None if it can't be counted from a run's bases."""
+        """The offset of the next record, if it found no room; None if it is too far from the run's base."""
         self._walk = walk
         self._pos = walk.pos
 
@@ -50,7 +49,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run as long as there is room; a 0 in `kept` leaves one of them all out."""
+        """Move records to a run as long as there is room; a 0 in `kept` skips a record."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
@@ -58,9 +57,9 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return the records of a batch for native code; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. With `stored`, records keep the
-    timestamps that append time hides. A batch that can't be decompressed, or whose count is wrong, is left to the
-    objects: reading them raises or reports the error.
+    `lasts` is a buffer of ascending int64: the offsets of records with IS_LAST. With `stored`, records keep the
+    timestamps that append time hides. None is also returned for a batch that can't be decompressed or has a wrong
+    count: reading its records as objects raises or reports the error.
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None
@@ -80,7 +79,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
-    """Where records are moved to: those of one batch, whose timestamps count from the first unless a base is given."""
+    """Return an empty run for the records of one batch; timestamps count from the first record or a given base."""
     from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)

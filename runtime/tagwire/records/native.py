@@ -1,9 +1,9 @@
-"""The native engine's plans of a format: its head, its records, and the messages in its wrappers.
+"""The native engine's plans for a format: its header, its records, and the messages in its wrappers.
 
-A record object differs from the record in the bytes: deltas are offsets and timestamps, bits
-are attributes of their own, headers are pairs. `seen` describes that as a layout of the class
-`Record`; the rest works like the plans of messages. Without the native engine, or for a
-format that it does not support, there are no plans, and the interpreter reads and writes.
+A record object differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers
+become pairs. `seen` describes this as a layout of the class `Record`; the rest works like the plans of messages.
+Without the native engine, or for a format that it does not support, there are no plans, and the interpreter reads and
+writes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,16 +32,16 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Bits that a writer works out: how, and from which attributes of a record."""
+"""Bits that a writer computes: how, and from which attributes of a record."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""What a record has that comes from a format without it."""
+"""The values of record attributes that a format does not have."""
 
 
 class Plans:
-    """What the native engine has for a format; None where it has nothing."""
+    """The native engine's plans for a format; None for parts that it does not support."""
 
     head: "Plan | None" = None
-    """Everything but the records; of messages, the whole message."""
+    """Everything but the records; for messages, the whole message."""
     records: "Elements | None" = None
     """Consecutive records, or messages as records."""
 
@@ -61,7 +61,7 @@ class Plans:
 
     @cached_property
     def outline(self) -> "Plan | None":
-        """The head without regard to its checksum."""
+        """The header, without verifying its checksum."""
         if self.head is None:
             return None
         from tagwire._engine import Plan
@@ -70,7 +70,7 @@ class Plans:
 
     @cached_property
     def quick(self) -> "Magic2 | None":
-        """Batches of magic 2 in one call; None for other formats."""
+        """The reader and writer of magic 2 batches in one call; None for other formats."""
         from tagwire.records.formats import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
@@ -84,13 +84,13 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], head: dict[str, Any]) -> tuple[Any, ...]:
-        """What the plan of the records has to know."""
+        """Return the inputs that the plan of the records needs."""
         assert self.records is not None
         return tuple([given[name] if name in given else head.get(name, 0) for name in self.records.inputs])
 
 
 def seen(format: "Format") -> Layout | None:
-    """The layout of a record as the class `Record` has it; None for one that lacks what records have."""
+    """Return the layout of a record for the class `Record`; None if a required attribute is missing."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -112,7 +112,7 @@ _OF_MESSAGES: Final = (("base_offset", "offset"), ("base_timestamp", "timestamp"
 
 def _seen_item(item: Item, names: dict[str, str]) -> Item:
     item = item.replace(name=names.get(item.name, item.name), relative_to="")
-    if item.compression is not None:  # what is packed is no record, but a wrapper
+    if item.compression is not None:  # compressed messages are wrappers, not records
         item = item.replace(compression=None)
     if item.name == "attributes":
         item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
@@ -127,7 +127,7 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Names that items depend on."""
+    """Return the names that items depend on."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 
@@ -142,7 +142,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """How the class has the numbers of the items."""
+    """Return how the attributes of `Record` are computed from the items."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -156,7 +156,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Records as bytes, with the values of their batch's head."""
+    """Encoded records, with the values for their batch header."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 
@@ -177,14 +177,14 @@ class Refusal(Enum):
 def write_natively(
     format: "Format", records: list[Record], head: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | Refusal:
-    """The records by the native engine; at least one, since an empty batch says other things."""
+    """Encode records with the native engine; at least one record, because an empty batch has other header values."""
     plans = format.plans
     if plans.records is None:
         return Refusal.NONE_TRIED
     inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
     try:
         data, highest, is_unsure = plans.records.write(records, inputs)
-    except (OverflowError, TypeError):  # bases that are no numbers of 64 bits
+    except (OverflowError, TypeError):  # bases that are not 64-bit integers
         return Refusal.NONE_TRIED
     if data is not None:
         return _with_tops(plans.records, data, highest)
@@ -198,9 +198,9 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Records that are written as they are given, from the first one on; None where they have to be objects.
+    """Return a collector that encodes records as they are added, beginning with `first`; None if it can't.
 
-    Their bytes must depend on nothing that may still change, and give the same records when they are read.
+    Their bytes must not depend on anything that may still change, and must give the same records when read.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):
@@ -210,13 +210,13 @@ def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp:
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     try:
         found = Gathering(plan, inputs)
-    except (OverflowError, TypeError):  # of bases that are not numbers of 64 bits
+    except (OverflowError, TypeError):  # bases that are not 64-bit integers
         return None
     return found if found.take(first) else None
 
 
 def gathered(format: "Format", found: "Gathering") -> list[Record]:
-    """The records of a gathering as objects."""
+    """Return the collected records as objects."""
     plan = format.plans.records
     assert plan is not None
     data, _ = found.written()
@@ -226,13 +226,13 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # which the engine takes for what it is: a disagreement with itself
+    return iter(())  # the engine raises an error, because it can't read its own bytes
 
 
 def written_of(
     format: "Format", found: "Gathering", head: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
-    """What a gathering has written; None where the bases have changed since it began."""
+    """Return the bytes of the collected records; None if the bases have changed since collecting began."""
     plan = format.plans.records
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
     assert plan is not None

@@ -1,8 +1,7 @@
-"""The records in a traced message as nodes: the batches of a field become children of its node.
+"""Add the records of a traced message as nodes: the batches of a field become children of its node.
 
-A trace shows a field of records as bytes, since layouts end there. The spec names their
-format, so each batch is traced at its position, and every byte of the message still belongs
-to exactly one node.
+A trace shows a records field as bytes, because layouts end there. The spec names the records' format, so each batch is
+traced at its position, and every byte of the message still belongs to exactly one node.
 """
 
 from typing import TYPE_CHECKING
@@ -31,13 +30,11 @@ def open_records(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """The same trace, with the batches of each field of records below its node; its value is their number then.
+    """Return the trace with the batches of each records field below its node, whose value becomes their number.
 
-    `message` is the class of the body. `format` is that of the records where the
-    spec names none, or another one. The last batch of a response may be cut off:
-    it is shown as bytes. Batches at fault are shown up to the fault, and the first
-    error becomes `Trace.error`; the rest of the message is there all the same.
-    Raises FormatError for an unknown format.
+    `message` is the class of the body. `format` is the records' format, if the spec names none or another one. The last
+    batch of a response may be cut off: it is shown as bytes. Invalid batches are shown up to the error, and the first
+    error becomes `Trace.error`; the rest of the message is still shown. Raises FormatError for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
         return traced
@@ -56,7 +53,7 @@ def open_records(
 
 
 def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
-    """The field at a path of a trace; None for other nodes, such as an unknown tag."""
+    """Return the field at a path of a trace; None for other nodes, such as an unknown tag."""
     fields, row = message.FIELDS, None
     for step in path.split("."):
         name, bracket, _ = step.partition("[")
@@ -68,7 +65,7 @@ def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
 
 
 class _Opened:
-    """The bytes of one field; offsets are those of the message."""
+    """The bytes of one field; offsets are relative to the message."""
 
     def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
         self.node = node
@@ -81,7 +78,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Add the batches below the node, and the bytes left after the last whole one."""
+        """Add the batches below the node, and the bytes left after the last whole batch."""
         place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
@@ -99,7 +96,7 @@ class _Opened:
         return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
-        """Whether what is left is the beginning of a batch."""
+        """Whether the remaining bytes are the beginning of a batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
         except DecodeError:
@@ -114,7 +111,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """The error of a batch as one of the message."""
+    """Return the error of a batch with its path and offset in the message."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

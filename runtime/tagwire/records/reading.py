@@ -1,7 +1,6 @@
-"""Batches read from bytes, each in the format of its magic byte (`tagwire.records.format_set`).
+"""Read batches from bytes, each in the format of its magic byte (`tagwire.records.format_set`).
 
-If bytes fit two formats, both are tried, and the checksums decide. If both checksums fit, the
-bytes are ambiguous.
+If bytes fit two formats, both are tried, and the checksums decide. If both checksums fit, the bytes are ambiguous.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,15 +29,13 @@ def read_batches(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches in `data` (any bytes-like object), to its end.
 
-    Each has the format of its magic byte: `auto` knows v0, v1, v2 and v3. A named
-    format ("kip87"; several with commas or in a list) takes the magic byte that it
-    claims, and v0, v1 and v2 keep theirs; with `only`, every batch must have the
-    named format. A message set is returned as its outermost messages. Checksums are
-    verified at once; records are read when a batch is iterated. With `partial`, a
-    last batch that is cut off, as in Fetch responses, is left out. With `strict=False`,
-    records are read as Kafka's own reader reads them: see docs/records.md. Raises DecodeError
-    for invalid bytes (LimitError beyond `limits`), and FormatError for an unknown
-    name or two formats with the same magic byte.
+    Each batch has the format of its magic byte: `auto` knows v0, v1, v2 and v3. A named format ("kip87"; several with
+    commas or in a list) takes the magic byte that it claims, and v0, v1 and v2 keep theirs; with `only`, every batch
+    must have the named format. A message set is returned as its outermost messages. Checksums are verified at once;
+    records are read when a batch is iterated. With `partial`, a last batch that is cut off, as in Fetch responses, is
+    left out. With `strict=False`, records are read as Kafka's own reader reads them: see docs/records.md. Raises
+    DecodeError for invalid bytes (LimitError beyond `limits`), and FormatError for an unknown name or two formats with
+    the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
     formats = format_set(format, only=only, strict=strict)
@@ -77,7 +74,7 @@ def naming_hint(names: Sequence[str]) -> str:
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """The batch at `pos`, of whichever of these formats it is."""
+    """Read the batch at `pos` in one of these formats."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
@@ -87,7 +84,7 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
 
 
 def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """The first batch of `buf` without regard to its checksum; where two formats could be meant, that decides still."""
+    """Read the first batch of `buf` without verifying its checksum, unless two formats are possible."""
     found = formats.candidates(buf, 0)
     if len(found) == 1:
         return read_batch(buf, 0, found[0], limits, outline=True)
@@ -95,7 +92,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """The batch at `pos` in the one of these formats in which it is right."""
+    """Read the batch at `pos` in the only one of these formats in which it is valid."""
     right, faults = [], []
     for each in candidates:
         try:

@@ -1,13 +1,11 @@
-"""A batch split into its head, byte for byte, and its records, and rebuilt from both.
+"""Split a batch into its header bytes and its records, and rebuild the batch from both.
 
-This serves programs that keep records in columns and need the exact batches back. The head
-has values that don't follow from the records (producers, horizons, offsets left by
-compaction), so its bytes are kept; its checksum then proves that the records are the
-original ones.
+This serves programs that keep records in columns and need the exact batches back. The header has values that don't
+follow from the records (producers, horizons, offsets left by compaction), so its bytes are kept; its checksum then
+proves that the records are the original ones.
 
-Some batches must be kept whole: packed ones, because their bytes depend on the compression
-library and its version; messages, which have no head; and records with values that have no
-attribute here.
+Some batches must be kept whole: compressed batches, because their bytes depend on the compression library and its
+version; messages, which have no batch header; and records with values that `Record` can't represent.
 """
 
 from collections.abc import Iterable
@@ -29,21 +27,21 @@ _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class Head(NamedTuple):
-    """What a batch needs beside its records."""
+    """The data of a batch apart from its records."""
 
     format: str
     data: bytes
     """Everything before the records."""
     size: int
-    """Of the whole batch."""
+    """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own, where the columns don't have them; else None."""
+    """The records' own timestamps, if the columns don't have them; else None."""
 
 
 def head_of(batch: RecordBatch, latest: int) -> Head | None:
-    """The head of a batch from which its records give the same bytes; None if they would not.
+    """Return the header that together with the records gives the same batch; None if the bytes would differ.
 
-    The bytes are rebuilt and compared. The head stores timestamps if the broker replaced them, or if one is beyond
+    The bytes are rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one is beyond
     `latest`, the highest that the columns hold (milliseconds). Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
@@ -63,17 +61,17 @@ def head_of(batch: RecordBatch, latest: int) -> Head | None:
 
 
 def _is_plain(batch: RecordBatch) -> bool:
-    """Whether offsets, timestamps, keys, values and headers may be all that its records say."""
+    """Whether the format's records have no more than offset, timestamp, key, value and headers, uncompressed."""
     format = batch.described_by
     has_head = format.records is not None and batch.codec == "none"
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
 def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
-    """The original batch, from its head and records.
+    """Return the original batch, from its header and records.
 
-    Raises DecodeError if the checksum does not match, or the head is invalid; EncodeError for records of another number
-    or size, or without a place in the format; FormatError.
+    Raises DecodeError if the checksum does not match, or the header is invalid; EncodeError if the number or size of
+    the records differs, or the format can't represent them; FormatError.
     """
     found = list(records)
     if head.timestamps is not None:
@@ -96,6 +94,6 @@ def _refuse(head: Head, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """The records as bytes of a batch with this head."""
+    """Encode records for a batch with this header."""
     builder = BatchBuilder(batch.described_by, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().head, batch.base_offset, batch.base_timestamp).data

@@ -1,4 +1,4 @@
-"""A record of any format, as programs see it."""
+"""A record of any format."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -8,19 +8,19 @@ from tagwire.errors import EncodeError
 from tagwire.text_format import shown
 
 HeaderKey = str | int
-"""Text, and in KIP-82's first draft an int32."""
+"""A string, or in KIP-82's first draft an int32."""
 Header = tuple[HeaderKey, bytes | None]
 Headerset = tuple[Header, ...]
 
 
 class HeaderMap(tuple[Header, ...]):
-    """Headers that came out of a map: a builder puts them in the order that its format asks for."""
+    """Headers from a mapping: a builder sorts them in the order that its format requires."""
 
     __slots__ = ()
 
 
 def header_pairs(headers: Any) -> Headerset:
-    """Headers as a tuple of key-value pairs. Raises EncodeError for anything but an iterable of pairs."""
+    """Return headers as a tuple of key-value pairs. Raises EncodeError for anything but an iterable of pairs."""
     path, found = "headers", headers
     with suppress(TypeError, ValueError):
         pairs = tuple(headers)
@@ -33,7 +33,7 @@ def header_pairs(headers: Any) -> Headerset:
 
 
 class Record:
-    """A record of a batch. Compared by its attributes; it does not change with the batch that it came from."""
+    """A record of a batch. Records compare by their attributes; changes to a record don't affect its batch."""
 
     __slots__ = ("attributes", "headers", "key", "offset", "timestamp", "tombstone", "value")
 
@@ -57,17 +57,17 @@ class Record:
         self.headers: Headerset = headers if isinstance(headers, HeaderMap) else checked
         """Keys and values, in the order of the bytes; keys may repeat."""
         self.attributes = attributes
-        """The record's own attributes, beside those that its format has names for."""
+        """The record's own attribute bits, without the bits that its format names."""
         self.tombstone = tombstone
-        """The tombstone flag; None where the format has none."""
+        """The tombstone flag; None if the format has none."""
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether compaction is to take it for a delete: by the flag, and without one by the null value."""
+        """Whether compaction treats the record as a delete: by the flag, or without one by a null value."""
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":
-        """A copy with these attributes changed."""
+        """Return a copy with these attributes changed."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         return Record(**values)
 

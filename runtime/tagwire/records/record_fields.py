@@ -1,7 +1,7 @@
-"""A record as the values of its format's fields: deltas, headers, and the attributes with the bits that follow.
+"""Convert a record to the field values of its format: deltas, headers, and attributes with derived bits.
 
-Values without a place in the format are rejected with the path within the record; callers
-with several records put the index before it.
+Values that the format can't represent are rejected with the path within the record; callers with several records
+prepend the index.
 """
 
 from typing import Any, NoReturn
@@ -16,9 +16,9 @@ from tagwire.text_format import shown
 def record_fields(
     format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
 ) -> dict[str, Any]:
-    """A record as the values of its fields. Raises EncodeError.
+    """Return the field values of a record. Raises EncodeError.
 
-    With `as_read`, a null value without the tombstone flag is written as it was read.
+    With `as_read`, a null value without the tombstone flag is allowed.
     """
     return {
         "attributes": record_attributes(format, record, as_read=as_read),
@@ -31,7 +31,7 @@ def record_fields(
 
 
 def check_kinds(format: Format, record: Record) -> None:
-    """Reject values of the wrong kind, on which arithmetic would fail. Raises EncodeError."""
+    """Raise EncodeError for values of the wrong type, on which arithmetic would fail."""
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
@@ -43,14 +43,14 @@ def check_kinds(format: Format, record: Record) -> None:
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
-    """The headers as values of their fields. Raises EncodeError where the format has none."""
+    """Return the field values of the headers. Raises EncodeError if the format has no headers."""
     if record.headers and "headers" not in format.has:
         refuse(format, "headers", "are given, but the format has none")
     return tuple([{"key": key, "value": value} for key, value in record.headers])
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Headers that came as a map have no order of their own: they get that of the format."""
+    """Sort headers that come from a mapping, which have no order of their own, in the order of the format."""
     order = format.header_order
     if order is None:
         return
@@ -61,7 +61,7 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """A record's attributes with the bits that follow from its other members. Raises EncodeError."""
+    """Return a record's attributes with the bits that follow from its other members. Raises EncodeError."""
     bits = format.record_bits
     number = record.attributes
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
@@ -91,5 +91,5 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
 
 
 def refuse(format: Format, path: str, reason: str) -> NoReturn:
-    """Raise the error for a member of a record."""
+    """Raise EncodeError for a member of a record."""
     raise EncodeError(reason, message_name=format.name, version=None, path=path)

@@ -1,9 +1,8 @@
-"""Records of magic 2 and 3 in straight lines: the fallback where there is no native engine.
+"""Fast path in Python for records of magic 2 and 3, used without the native engine.
 
-Such a record is a length, perhaps an attributes byte, two deltas, key, value and headers,
-all with varints. Varints of one byte, the most frequent, are read without a call. Faults are
-not described here: the reader stays before the invalid record, and the walk by layout finds
-the place.
+Such a record is a length, perhaps an attributes byte, two deltas, key, value and headers, all with varints. Varints of
+one byte, the most frequent, are read without a call. Errors are not described here: the reader stays before the invalid
+record, and reading by the layout finds the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tagwire.records.walk import Walk
 
 REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
-"""What `write` may raise for a record that the layout's writer refuses with its place."""
+"""The exceptions of `write` for records that the layout's writer rejects with an exact error."""
 
 _LOW: Final = -(1 << 63)
 _FAULTS: Final = (IndexError, ValueError)
@@ -53,7 +52,7 @@ _RECORD: Final = [
 
 
 def fits(format: "Format") -> bool:
-    """Whether records of this format have the shape that is read here."""
+    """Whether records of this format have the shape that this module reads."""
     items = format.record.items
     return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
 
@@ -76,7 +75,7 @@ def has_attributes(record: StructLayout, head: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Records up to the first invalid one; the walk's reader is then after the last valid one."""
+    """Yield records up to the first invalid one; the walk's reader is then after the last valid record."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
@@ -118,7 +117,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """The records of a batch. Raises one of REFUSALS for one that can't be written, or that only looks like it."""
+    """Encode the records of a batch. Raises one of REFUSALS for anything but a valid `Record`."""
     out = bytearray()
     for record in records:
         body = bytearray()
@@ -160,7 +159,7 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """A zig-zag varint in its shortest form; of 32 bits, or of 64 where it may take ten bytes."""
+    """Read a zigzag varint in its shortest form, of 32 bits, or of 64 if `size` is 10; return it and its end."""
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

@@ -1,4 +1,4 @@
-"""What compaction keeps. Source: KIP-87, and before it the rule of the null value."""
+"""The records that compaction keeps. Source: KIP-87, and before it the rule of the null value."""
 
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
@@ -8,10 +8,9 @@ from tagwire.records.record import Record
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
     """Return whether compaction keeps a record, according to its format.
 
-    `is_latest` says that no later record has its key. Formats with a tombstone
-    bit look at that alone, all others at the null value. A record that has no
-    flag yet, as a producer makes it, has the one that it will be written with
-    (`Record.is_tombstone`). Only a compacted topic deletes.
+    `is_latest` means that no later record has the same key. Formats with a tombstone bit decide by the bit alone, all
+    others by the null value. A new record without a flag has the flag that it will be written with
+    (`Record.is_tombstone`). Without `is_compacted`, all records are kept.
     """
     if not is_compacted:
         return True

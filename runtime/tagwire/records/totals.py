@@ -1,4 +1,4 @@
-"""What the records of a batch have together, counted by native code without an object for each."""
+"""Totals of the records in a batch, counted by native code without an object for each record."""
 
 from typing import NamedTuple
 
@@ -14,11 +14,11 @@ except ImportError:  # a build without native code
 
 
 class Totals(NamedTuple):
-    """The records of a batch together."""
+    """Totals of the records in a batch."""
 
     records: int
     bytes: int
-    """Bytes of keys and values."""
+    """The bytes of keys and values."""
     null_values: int
     with_headers: int
     earliest: int | None
@@ -28,7 +28,7 @@ class Totals(NamedTuple):
     first_offset: int
     last_offset: int
     ascends: bool
-    """Whether each offset is above the one before."""
+    """Whether each offset is above the previous one."""
 
     def has_offsets_in(self, first: int, last: int) -> bool:
         """Whether the offsets ascend, and are from `first` to `last`."""
@@ -36,10 +36,10 @@ class Totals(NamedTuple):
 
 
 def totals(batch: RecordBatch) -> Totals | None:
-    """The totals of a batch; None if its records must be read one by one.
+    """Return the totals of a batch; None if its records must be read one by one.
 
-    That is without native code, with limits on records, for records of another shape than magic 2's, and for invalid
-    ones, of which only reading them tells what is wrong.
+    This is the case without native code, with limits on records, for records whose shape differs from magic 2, and for
+    invalid records, because reading them one by one finds the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -50,10 +50,10 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """The records of a batch for native code that makes no objects: the walk, their number, bases, and attributes byte.
+    """Return the walk, record count, bases, and presence of an attributes byte, for native code that makes no objects.
 
-    None for records of another shape than magic 2's, with limits on records, and for a batch that can't be decompressed
-    or is too short for its number of records, which reading the records reports.
+    Returns None for records whose shape differs from magic 2, with limits on records, and for a batch that can't be
+    decompressed or is too short for its record count; reading the records reports these errors.
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None

@@ -1,4 +1,4 @@
-"""Traces of batches: each of its own, so that offsets count from where it begins."""
+"""Trace batches, each separately, so that offsets count from the beginning of the batch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,9 +14,9 @@ from tagwire.wire.buffers import as_bytes
 def trace_batches(
     data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Trace]:
-    """The trace of each batch in `data`; a batch at fault is the last, and its trace has all that was left.
+    """Yield the trace of each batch in `data`; the first invalid batch is traced to the end of `data`, as the last.
 
-    `format` and `only` as for `tagwire.records.read_batches`. Raises FormatError.
+    `format` and `only` are as for `tagwire.records.read_batches`. Raises FormatError.
     """
     buf = as_bytes(data)
     formats = format_set(format, only=only)
@@ -37,7 +37,7 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Return the error; if the batch is valid in other formats, it names them."""
+    """Return the error, extended by other formats in which the bytes are a valid batch."""
     if not names:
         return error
     return DecodeError(

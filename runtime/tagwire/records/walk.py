@@ -1,10 +1,8 @@
-"""Records out of the bytes of a batch, one after the other, by the layout.
+"""Read the records of a batch one after the other, by the layout.
 
-One at a time, so that a batch of a million tiny records costs the memory of
-one. The native engine reads them by its plan; without it, straight-line code
-reads those of the shape of magic 2's. Neither knows places: where they refuse,
-the layout's interpreter reads the same bytes from that record on and says what
-is wrong.
+Records are read one at a time, so that a batch of a million tiny records takes the memory of one. The native engine
+reads them by its plan; without it, a fast path in Python reads records of the magic 2 shape. Neither tracks positions:
+when they reject a record, the layout's interpreter reads on from that record and raises the exact error.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +23,7 @@ from tagwire.wire.compression import PackingFault, unpack_in_place
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
-    """The content of packed bytes, read-only; they are at `offset` of the input. Raises DecodeError, LimitError."""
+    """Return decompressed data, read-only; `offset` is their position in the input. Raises DecodeError, LimitError."""
     try:
         return unpack_in_place(codec, data, limits)
     except PackingFault as fault:
@@ -43,8 +41,8 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 class Walk:
     """The records of one batch.
 
-    `data` from `pos` to `end` are the records, unpacked; `packed_at` is the position
-    of the packed ones in the input, or None.
+    `data` from `pos` to `end` are the decompressed records; `packed_at` is the position of the compressed records in
+    the input, or None.
     """
 
     def __init__(
@@ -82,7 +80,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """How many records the batch says that it has, if they fit into its bytes; None where it does not say."""
+        """Return the record count of the header, or None if there is none. Raises DecodeError if it can't fit."""
         count = self.head[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -103,9 +101,9 @@ class Walk:
         return self.in_python() if reading is None else reading
 
     def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
-        """The records as Kafka's own reader reads them; `deviated` gets the first error of a strict reader.
+        """Yield the records as Kafka's own reader reads them; `deviated` gets the first error of a strict reader.
 
-        Raises DecodeError for what Kafka rejects, LimitError.
+        Raises DecodeError for records that Kafka rejects, LimitError.
         """
         index = 0
         try:
@@ -130,12 +128,12 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """The offset and the timestamp that records are counted from, and whether all have that timestamp."""
+        """The base offset and base timestamp of the records, and whether all records have that timestamp."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """The records without the native engine: in straight lines as far as these go, then by the layout."""
+        """Yield the records without the native engine: on the fast path as far as possible, then by the layout."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -148,14 +146,14 @@ class Walk:
         yield from self.by_layout(index, self.reader.pos, count or 0)
 
     def bounds_records(self) -> bool:
-        """Whether the limits bound what straight lines do not count."""
+        """Whether there are limits that the fast path does not enforce."""
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """The records from this one on by the layout; `elements` were counted before it, or stated.
+        """Yield the records from `index` on by the layout; `elements` were counted before, or are stated.
 
-        `good` is what is known of arrays in a record with a fault.
+        `good` has the known results for arrays in the invalid record.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -172,7 +170,7 @@ class Walk:
         reader.exhausted("the batch" if reader.packed_at is None else "the packed bytes")
 
     def record(self, value: dict[str, Any]) -> Record:
-        """A record of the values of its fields."""
+        """Return a record from its field values."""
         timestamp = self.appended
         if timestamp is None:
             timestamp = self.base_timestamp + value["timestamp_delta"]
@@ -192,25 +190,25 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Whether a number fits into 64 bits; a base and a delta may add up to more."""
+    """Whether a number fits into 64 bits; the sum of a base and a delta may not."""
     return -(1 << 63) <= number < 1 << 63
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """A record's attributes without the bits that its format has names for: those are other members."""
+    """Return a record's attributes without the bits that its format names, which are other members."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes
 
 
 def tombstone_flag(format: Format, attributes: int) -> bool | None:
-    """The tombstone bit of a record's attributes; None if its format has no such bit."""
+    """Return the tombstone bit of a record's attributes; None if its format has no such bit."""
     group = format.record_bits.get("is_tombstone")
     return None if group is None else bool(group.of(attributes))
 
 
 def max_timestamp(format: Format, head: dict[str, Any]) -> int:
-    """A batch's highest timestamp, also where it is written as a difference; that of a message is its own."""
+    """Return a batch's highest timestamp, which may be stored as a delta; for a message, its own timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(head, "base_timestamp")

@@ -1,12 +1,12 @@
 """Helpers for tests of code that uses messages: golden bytes, random messages, and a mock peer.
 
-    assert_wire(message, version, hex)    these are the bytes, both ways; if not, both annotated
-    messages(C, version)                  a Hypothesis strategy for values that the version carries
-    peer.MockPeer(registry)               a server with scripted answers
-    corpus.seeds(C, version)              what fuzzers begin with
-    pytest_plugin                         fixtures of pytest: mock peers that run while a test does
+    assert_wire(message, version, hex)  asserts the bytes of a message in both directions
+    messages(C, version)                a Hypothesis strategy for values that the version can represent
+    peer.MockPeer(registry)             a server with scripted answers
+    corpus.seeds(C, version)            seeds for fuzzers
+    pytest_plugin                       pytest fixtures: mock peers that run during a test
 
-Needs nothing beside the runtime, but for `messages`, which needs hypothesis, and the plugin.
+Needs only the runtime, except that `messages` needs hypothesis, and the plugin needs pytest.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where servers of tests listen, and whom they answer: on loopback only, unless it is wanted otherwise."""
+"""The addresses that test servers listen on: loopback only, unless remote clients are allowed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
-    """Refuse to listen where other machines come in, unless that is wanted. Raises `error`."""
+    """Raise `error` for a host that other machines can reach, unless `allow_remote` is set."""
     is_loopback = host == "localhost"
     with suppress(ValueError):
         is_loopback = is_loopback or ipaddress.ip_address(host).is_loopback

@@ -16,10 +16,9 @@ _COMMENT: Final = re.compile("#.*")
 def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
     """Assert that the message encodes to these bytes, and that they decode to the message.
 
-    `expected` is bytes, or hex digits with any white space between them; `#` begins a
-    comment up to the end of its line. Raises AssertionError with both sides, each byte
-    beside its meaning; EncodeError or UnsupportedVersionError for a message that the
-    version can't carry, and ValueError for invalid hex.
+    `expected` is bytes, or hex digits with any white space between them; `#` begins a comment up to the end of its
+    line. Raises AssertionError with both sides, each byte next to its meaning; EncodeError or UnsupportedVersionError
+    for a message that the version can't represent, and ValueError for invalid hex.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
     data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))
@@ -49,5 +48,5 @@ def _first_difference(encoded: bytes, expected: bytes) -> str:
 
 
 def _annotated(cls: type[Message], data: bytes, version: int) -> str:
-    with showing_sensitive():  # what a test made up is no secret
+    with showing_sensitive():  # test data are not secret
         return annotate(trace(cls, data, version))

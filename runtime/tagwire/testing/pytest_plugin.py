@@ -1,12 +1,12 @@
-"""Fixtures of pytest: mock peers that run while a test does.
+"""pytest fixtures: mock peers that run during a test.
 
-    mock_peer             a running `MockPeer` of the registry that `mock_peer_registry` gives
-    make_mock_peer        a function that starts more of them: one for each broker, say
-    mock_peer_registry    Kafka's messages; a project with messages of its own overrides it
+    mock_peer           a running `MockPeer` with the registry of `mock_peer_registry`
+    make_mock_peer      a function that starts more peers, such as one for each broker
+    mock_peer_registry  Kafka's messages; override it for your own messages
 
-When the test is over, the peers are closed, and the test fails if one had problems: requests
-that no rule answers, errors of the script, bytes that are no frames. pytest finds the plugin
-itself where tagwire is installed, so it imports nothing but pytest before a fixture is used.
+After the test, the peers are closed, and the test fails if one had problems: requests that no rule answers, script
+errors, bytes that are not frames. pytest finds the plugin if tagwire is installed, so the plugin imports only pytest
+until a fixture is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["make_mock_peer", "mock_peer", "mock_peer_registry"]
 
 @pytest.fixture
 def mock_peer_registry() -> Registry:
-    """The messages of `mock_peer`: Kafka's. Override it for a protocol of your own."""
+    """The messages of `mock_peer`: Kafka's. Override it for your own protocol."""
     from tagwire.frames.known_packages import kafka_messages
 
     return kafka_messages()
@@ -34,7 +34,7 @@ def mock_peer_registry() -> Registry:
 
 @pytest.fixture
 def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockPeer]]:
-    """Start mock peers on loopback: `make_mock_peer(registry=None, **options)`, the options those of `MockPeer`."""
+    """Start mock peers on loopback: `make_mock_peer(registry=None, **options)`, with the options of `MockPeer`."""
     from tagwire.testing.peer import MockPeer
 
     __tracebackhide__ = True

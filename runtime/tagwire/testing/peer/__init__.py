@@ -1,15 +1,14 @@
 """A mock peer: a server whose answers a test scripts, from the messages of any protocol.
 
-    MockPeer(registry)                      the peer; Kafka's messages where no registry is given
-    peer.on(MetadataRequest).reply(...)     a message, a function of the request, a sequence of them
-    Reply(message, delay=1, cut_at=7)       an answer with faults
-    with peer.running() as address          on a socket, in a thread of its own
-    async with peer.serving() as address    on a socket, in the event loop that runs
-    peer.connect()                          without a socket: bytes in, actions out
-    peer.requests, peer.assert_received     what came in
+    MockPeer(registry)                   the peer; Kafka's messages by default
+    peer.on(MetadataRequest).reply(...)  a message, a function of the request, a sequence of them
+    Reply(message, delay=1, cut_at=7)    an answer with faults
+    with peer.running() as address       on a socket, in its own thread
+    async with peer.serving() as address on a socket, in the running event loop
+    peer.connect()                       without a socket: bytes in, actions out
+    peer.requests, peer.assert_received  the received requests
 
-It is for tests. It keeps no state but what its script keeps: it is no broker.
-docs/mock-peer.md describes it.
+The peer is for tests and is not a broker: it has no state apart from its script. See docs/mock-peer.md.
 """
 
 from typing import TYPE_CHECKING

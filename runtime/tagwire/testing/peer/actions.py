@@ -1,26 +1,26 @@
-"""What a connection wants done, in order. Whoever has the socket does it; a test without one looks at it.
+"""The actions of a connection, in order, carried out by the owner of the socket or inspected by a test.
 
-Actions are plain values, so a delay needs no clock in a test, and a cut frame is just
-shorter bytes with a `Close` behind them.
+Actions are plain values, so a delay needs no clock in a test, and a cut frame is just shorter bytes followed by a
+`Close`.
 """
 
 from typing import NamedTuple, TypeAlias
 
 
 class Send(NamedTuple):
-    """Write these bytes, and don't hold them back for others."""
+    """Write these bytes at once, without buffering."""
 
     data: bytes
 
 
 class Wait(NamedTuple):
-    """Do nothing for so long. Everything behind it waits too, as on a connection to a broker."""
+    """Do nothing for this time. All later actions wait as well, as on a connection to a broker."""
 
     seconds: float
 
 
 class Close(NamedTuple):
-    """Write what was sent before, then close the connection. It is the last action."""
+    """Write everything sent before, then close the connection. No action follows."""
 
 
 Action: TypeAlias = Send | Wait | Close

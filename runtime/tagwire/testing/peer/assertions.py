@@ -1,4 +1,4 @@
-"""What a test asserts about the journal of a mock peer. Each failure says what was received instead."""
+"""Assertions about the journal of a mock peer. Failures show what was received instead."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,13 +12,13 @@ from tagwire.testing.peer.journal import Journal, Problem, Received
 from tagwire.text_format import count
 
 _CLOSEST: Final = 3
-"""How many of the requests that are not as expected are shown."""
+"""The number of unexpected requests that are shown."""
 
 Expected = Message | type[Message]
 
 
 def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """See `MockPeer.assert_received`; 0 `times` is `assert_not_received`."""
+    """Implement `MockPeer.assert_received`; 0 `times` is `assert_not_received`."""
     __tracebackhide__ = True
     requests = journal.requests
     found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
@@ -35,8 +35,8 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
-    """The requests of this class with what differs, those first that differ least."""
-    with showing_sensitive():  # what a test made up is no secret
+    """Return lines about the requests of this class and how they differ, the most similar requests first."""
+    with showing_sensitive():  # test data are not secret
         compared = [
             (list(differences(expected, each.message)), each)
             for each in requests
@@ -53,7 +53,7 @@ def _closest(expected: Message, version: int | None, requests: list[Received]) -
 
 
 def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
-    """See `MockPeer.assert_order`."""
+    """Implement `MockPeer.assert_order`."""
     __tracebackhide__ = True
     requests = iter(journal.requests)
     before = "the start"
@@ -69,7 +69,7 @@ def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
 
 
 def check_number(journal: Journal, cls: type[Message], found: list[Received], number: int, when: str) -> None:
-    """Assert that so many requests of a class were found."""
+    """Assert that at least this number of requests of a class was found."""
     __tracebackhide__ = True
     if len(found) < number:
         text = f"{count(len(found), cls.NAME)} received {when}; {number} expected"
@@ -77,7 +77,7 @@ def check_number(journal: Journal, cls: type[Message], found: list[Received], nu
 
 
 def check_no_problems(journal: Journal) -> None:
-    """See `MockPeer.assert_no_problems`."""
+    """Implement `MockPeer.assert_no_problems`."""
     __tracebackhide__ = True
     problems = journal.problems
     if problems:
@@ -86,7 +86,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: Problem) -> BaseException | None:
-    """The error behind a problem, if its traceback leads into the script; of others the problem says all."""
+    """Return the cause of a problem if its traceback leads into the script; otherwise the message says everything."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 
@@ -102,7 +102,7 @@ def _name(expected: Expected) -> str:
 
 
 def _summary(journal: Journal) -> list[str]:
-    """All that was received, in a line for each connection, and the problems."""
+    """Return lines with all received requests, one for each connection, and the problems."""
     connections: dict[int, list[str]] = {}
     for each in journal.requests:
         connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")

@@ -1,7 +1,7 @@
 """One connection to a mock peer, without any I/O: bytes go in as they arrive, and actions come out.
 
 A `ServerConnection` reads the requests, and the script decides on the actions. The owner of the socket calls
-`receive_data` and carries out what it returns.
+`receive_data` and carries out the returned actions.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class PeerConnection:
         self._server = ServerConnection(peer.registry, max_size=peer.max_size, limits=peer.limits)
         self._received = 0
         self._held: list[tuple[int, list[Action]]] = []
-        """Answers that wait for others: how many are still to go first, and what is then done."""
+        """Held answers: the number of answers that must be sent first, and the actions that follow."""
 
     def receive_data(self, data: bytes) -> list[Action]:
-        """Take some bytes of the client; empty bytes say that it has closed its side. Returns what to do, in order.
+        """Add bytes from the client, and return the actions to carry out, in order.
 
-        Behind a `Close` nothing is done, and further bytes are ignored.
+        Empty bytes mean that the client has closed its side. After a `Close`, further bytes are ignored.
         """
         if self.is_closed:
             return []
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # it is `error`, too
+        with suppress(UnusableConnectionError):  # also in `error`
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -54,7 +54,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """The client sends no more: what is held goes out now, for nothing will come before it."""
+        """Return the held answers and a `Close`, because the client sends no more requests."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
@@ -85,13 +85,13 @@ class PeerConnection:
         try:
             reply = self._peer.reply_to(request)
             made = actions_of(reply, frame_of(reply, asked, self._server))
-        except Exception as error:  # of a function of the script: the test must see it, whatever it is
+        except Exception as error:  # errors of the script must reach the test, whatever they are
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """What is done now: the actions of an answer, and of those held ones that were waiting for it."""
+        """Return the actions that are due: those of an answer, and of held answers that were waiting for it."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []
@@ -110,5 +110,5 @@ class PeerConnection:
 
 
 def _up_to_close(actions: list[Action]) -> list[Action]:
-    """The actions that are done: none behind a `Close`."""
+    """Return the actions up to the first `Close`."""
     return actions[: actions.index(Close()) + 1] if Close() in actions else actions

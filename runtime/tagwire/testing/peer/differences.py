@@ -1,4 +1,4 @@
-"""Where two messages differ: one line for each field, with its path and both values."""
+"""Find where two messages differ: one line for each field, with its path and both values."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -11,11 +11,11 @@ from tagwire.text_format import shown
 
 _MOST: Final = 12
 MISSING: Final = object()
-"""The other half of a pair whose element only one side has."""
+"""Stands for an element that only the other side has."""
 
 
 class Difference(NamedTuple):
-    """A field that differs. A side that has no such element says so."""
+    """A field that differs. A missing element is shown as "nothing"."""
 
     path: str
     expected: str
@@ -61,7 +61,7 @@ def _text(value: object) -> str:
 
 
 def difference_lines(found: list[Difference]) -> list[str]:
-    """The differences as aligned lines, a dozen at most."""
+    """Return the differences as aligned lines, a dozen at most."""
     width = max((len(each.path) for each in found[:_MOST]), default=0)
     lines = [f"{each.path:<{width}}  expected {each.expected}, received {each.received}" for each in found[:_MOST]]
     if len(found) > _MOST:

@@ -1,7 +1,7 @@
-"""What a mock peer received, in order, and what went wrong.
+"""The journal of a mock peer: the received requests, in order, and the problems.
 
-Requests come in on the thread of a server and are read on that of a test, so one condition
-guards the lists, and a test can wait for what is still to come.
+Requests arrive on the server's thread and are read on the test's thread, so one condition guards the lists, and a test
+can wait for requests that have not arrived yet.
 """
 
 from __future__ import annotations
@@ -23,47 +23,47 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Received:
-    """A request, with its place in what was received."""
+    """A received request."""
 
     name: str
-    """The name of its message."""
+    """The name of the message."""
     version: int
     header: Any
-    """Its header."""
+    """The request header."""
     message: Any
-    """The request itself; None where the peer can't read its version."""
+    """The message; None if the peer can't read its version."""
     number: int
-    """Its place among all requests of the peer, from 1."""
+    """The number of the request among all requests of the peer, from 1."""
     connection: int
-    """The number of its connection, from 1."""
+    """The number of the connection, from 1."""
     index: int
-    """Its place on the connection, from 1."""
+    """The number of the request on its connection, from 1."""
     offset: int
-    """Where its size begins in the bytes that the client sent."""
+    """The position of the frame, including its size, in the bytes that the client sent."""
     frame: bytes
-    """Header and body as they came, without the size."""
+    """Header and body as received, without the size."""
     address: Address
-    """Where the client connected to: what a MetadataResponse should name."""
+    """The address that the client connected to, which a MetadataResponse should name."""
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """The location of the request, as a phrase."""
         return f"connection {self.connection}, request {self.index}, byte {self.offset}"
 
     def __str__(self) -> str:
-        with showing_sensitive():  # what a test made up is no secret
+        with showing_sensitive():  # test data are not secret
             return f"#{self.number} ({self.place}): v{self.version} {self.message!r}"
 
 
 class Problem(NamedTuple):
-    """What kept the peer from answering as its script says; the connection was closed for it. Or a callback's error."""
+    """An error that kept the peer from answering and closed the connection, or an error of a callback."""
 
     text: str
     connection: int
     request: Received | None = None
-    """The request that was to be answered, where one was read."""
+    """The request that was to be answered, if it could be read."""
     cause: BaseException | None = None
-    """What a function of the script raised, or why bytes could not be read or written."""
+    """An exception of a script function, or why bytes could not be read or written."""
 
     def __str__(self) -> str:
         where = self.request.place if self.request else f"connection {self.connection}"
@@ -71,7 +71,7 @@ class Problem(NamedTuple):
 
 
 class Journal:
-    """All requests and problems of a peer. Each call is safe in any thread."""
+    """All requests and problems of a peer. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -79,9 +79,9 @@ class Journal:
         self._problems: list[Problem] = []
         self._connections = 0
         self.on_received: Callable[[Received], None] | None = None
-        """Called for each request, on the thread of the server. What it raises is a problem."""
+        """Called for each request, on the server's thread. An exception it raises is recorded as a problem."""
         self.on_problem: Callable[[Problem], None] | None = None
-        """Called for each problem, on the thread of the server. What it raises is one more, of which it is not told."""
+        """Called for each problem, on the server's thread. Its own exceptions are recorded without another call."""
 
     @property
     def requests(self) -> list[Received]:
@@ -96,13 +96,13 @@ class Journal:
             return [*self._problems]
 
     def new_connection(self) -> int:
-        """The number of one more connection."""
+        """Return the number of a new connection."""
         with self._changed:
             self._connections += 1
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` makes of its number."""
+        """Add the request that `make` returns for its number."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -113,7 +113,7 @@ class Journal:
         return request
 
     def add_problem(self, problem: Problem) -> None:
-        """Add a problem. Whoever waits for a request stops waiting."""
+        """Add a problem, which also ends `wait`."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
@@ -125,13 +125,13 @@ class Journal:
             self._changed.notify_all()
 
     def clear(self) -> None:
-        """Forget requests and problems; connections keep their numbers."""
+        """Remove all requests and problems; connections keep their numbers."""
         with self._changed:
             self._requests.clear()
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """The requests of a class, once there are so many, or when time is over or a problem is found."""
+        """Return the requests of a class as soon as there are `number`, at a problem, or after `timeout` seconds."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:
@@ -143,7 +143,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback; gives what it raised. The connection goes on, and the test finds the error in `problems`."""
+    """Call a callback, and return its exception, which the caller records so that the connection can continue."""
     try:
         if callback is not None:
             callback(value)

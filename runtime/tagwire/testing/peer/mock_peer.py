@@ -1,8 +1,7 @@
-"""The mock peer: a registry of messages, the rules of a script, and a journal of what was received.
+"""The mock peer: a registry of messages, the rules of a script, and a journal of received requests.
 
-It does no I/O: `connect` gives connections that turn bytes into actions, and `server` puts
-them on sockets. What is Kafka's is in Kafka's generated messages and in the tables of
-`announcing`.
+The peer does no I/O: `connect` makes connections that turn bytes into actions, and `server` puts them on sockets.
+Everything specific to Kafka is in its generated messages and in the tables of `announcing`.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class MockPeer:
-    """A peer with scripted answers; Kafka's messages where no registry is given.
+    """A peer with scripted answers; `registry` defaults to Kafka's messages.
 
-    `limits` and `max_size` (of a frame, in bytes) bound what it takes. Where clients ask for
-    versions (Kafka's ApiVersionsRequest), it answers with those of the APIs that have rules.
+    `limits` and `max_size` (of a frame, in bytes) bound the requests. If clients ask for versions (Kafka's
+    ApiVersionsRequest), the peer answers with the versions of the APIs that have rules.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class MockPeer:
         self.max_size = max_size
         self.journal = Journal()
         self.address: Address | None = None
-        """Where it listens, while it does."""
+        """The address that the peer listens on, or None."""
         self._rules: list[Rule] = []
         self._offered: dict[int, Versions] = {}
         self._announcement = announcement_of(registry)
@@ -67,12 +66,12 @@ class MockPeer:
         when: Callable[[Received], object] | None = None,
         times: int | None = None,
     ) -> Rule:
-        """A rule for requests of this class, name or API key. Its `reply` puts it into force.
+        """Return a rule for requests of this class, name or API key; its `reply` activates it.
 
-        It answers the versions that are stable for request and response, or those given, of
-        requests for which `when` is true, and so many `times`. Where several rules match, the
-        latest one answers. Raises UnknownMessageError, VersionsError, PeerError for what is no
-        request and for a rule that no request can match.
+        The rule answers `versions`, by default the versions that are stable for request and response, of requests for
+        which `when` is true, up to `times` requests. If several rules match, the latest one answers. Raises
+        UnknownMessageError, VersionsError, and PeerError for anything but a request, and for a rule that no request can
+        match.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
@@ -92,9 +91,9 @@ class MockPeer:
         )
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
-        """Announce these versions of an API, whatever the rules are; "none" announces none of it.
+        """Announce these versions of an API, regardless of the rules; "none" hides the API.
 
-        A request in another version is refused. Raises as `on` does.
+        A request in another version is rejected. Raises the same errors as `on`.
         """
         __tracebackhide__ = True
         cls, _ = self.api(request)
@@ -114,7 +113,7 @@ class MockPeer:
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
     def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
-        """A request and its response. Raises UnknownMessageError, PeerError for what is no request."""
+        """Return a request class and its response class. Raises UnknownMessageError, PeerError."""
         __tracebackhide__ = True
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
@@ -123,7 +122,7 @@ class MockPeer:
         return cls, self.registry.response(cls.API_KEY)
 
     def reply_to(self, request: Received) -> Reply:
-        """The answer to a request. Raises PeerError where the script has none; what the script raises comes through."""
+        """Return the answer to a request. Raises PeerError if the script has none, and the script's own errors."""
         cls, response = self.api(request.name)
         offered = self.offered.get(cls.API_KEY or 0)
         if offered is None:
@@ -149,16 +148,16 @@ class MockPeer:
     # ------------------------------------------------------------ connections
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
-        """A connection without a socket; `address` is where the client believes to be connected to."""
+        """Return a connection without a socket; `address` is what the client believes it is connected to."""
         return PeerConnection(self, self.journal.new_connection(), Address(*address))
 
     def serving(
         self, host: str = LOOPBACK, port: int = 0, *, allow_remote: bool = False
     ) -> AbstractAsyncContextManager[Address]:
-        """Listen in the event loop that runs: `async with peer.serving() as address`.
+        """Listen in the running event loop: `async with peer.serving() as address`.
 
-        Port 0 is any free one. Raises PeerError for a host that other machines reach, unless
-        `allow_remote` is set, and OSError for an address that can't be had.
+        Port 0 is any free port. Raises PeerError for a host that other machines can reach, unless `allow_remote` is
+        set, and OSError for an address that is not available.
         """
         from tagwire.testing.peer.server import serving
 
@@ -167,12 +166,12 @@ class MockPeer:
     def running(
         self, host: str = LOOPBACK, port: int = 0, *, allow_remote: bool = False
     ) -> AbstractContextManager[Address]:
-        """Listen in a thread with an event loop of its own: `with peer.running() as address`; else as `serving`."""
+        """Listen in a thread with its own event loop: `with peer.running() as address`. Otherwise like `serving`."""
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
 
-    # ------------------------------------------------------------ what was received
+    # ------------------------------------------------------------ received requests
 
     @property
     def requests(self) -> list[Received]:
@@ -181,17 +180,17 @@ class MockPeer:
 
     @property
     def problems(self) -> list[Problem]:
-        """What kept the peer from answering: requests without a rule, errors of the script, invalid bytes."""
+        """Errors that kept the peer from answering: requests without a rule, script errors, invalid bytes."""
         return self.journal.problems
 
     def received(self, request: type[Message]) -> list[Received]:
-        """The requests of a class so far, in order."""
+        """Return the requests of a class so far, in order."""
         return [each for each in self.requests if each.name == request.NAME]
 
     def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
-        """The requests of a class once there are `count` of them, waited for at most `timeout` seconds.
+        """Wait until `count` requests of a class were received, and return them.
 
-        For a peer that is `running`. Raises AssertionError, at once if the peer has a problem.
+        For a `running` peer. Raises AssertionError after `timeout` seconds, or at once if the peer has a problem.
         """
         __tracebackhide__ = True
         found = self.journal.wait(request, count, timeout)
@@ -201,26 +200,26 @@ class MockPeer:
     def assert_received(
         self, expected: Message | type[Message], *, version: int | None = None, times: int | None = None
     ) -> None:
-        """Assert that such a request was received: one that equals the message, or any of the class.
+        """Assert that a request was received that equals the message, or any request of the class.
 
-        `times` is how often, exactly; without it once or more. Raises AssertionError with what
-        differs in the requests that come closest.
+        `times` is the exact number of such requests; by default, there must be at least one. Raises AssertionError with
+        the differences of the most similar requests.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no such request was received. Raises AssertionError with the places of those that were."""
+        """Assert that no such request was received. Raises AssertionError, which lists the received ones."""
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that such requests came in this order, with any others between them. Raises AssertionError."""
+        """Assert that such requests were received in this order, with any others between. Raises AssertionError."""
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
 
     def assert_no_problems(self) -> None:
-        """Assert that `problems` is empty. Raises AssertionError with all of them."""
+        """Assert that `problems` is empty. Raises AssertionError, which lists them."""
         __tracebackhide__ = True
         assertions.check_no_problems(self.journal)
 
@@ -230,7 +229,7 @@ class MockPeer:
 
 
 def _stable(request: type[Message], response: type[Message]) -> Versions:
-    """The versions that are stable for both."""
+    """Return the versions that are stable for both."""
     return request.VERSIONS & response.VERSIONS & Versions(0, min(request.LATEST_STABLE, response.LATEST_STABLE))
 
 

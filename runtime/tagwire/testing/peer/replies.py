@@ -1,4 +1,4 @@
-"""Answers of a mock peer: messages with the faults that a test wants, and how they become bytes and actions.
+"""Answers of a mock peer: messages with the faults that a test requests, and their bytes and actions.
 
 `Reply` is the one table of faults; a script in YAML has the same names as keys.
 """
@@ -24,54 +24,51 @@ if TYPE_CHECKING:
 
 _SIZE_WIDTH: Final = 4
 _LONGEST: Final = 86_400
-"""Seconds of a delay: a day."""
+"""The maximum delay in seconds: a day."""
 _PAUSE: Final = 0.005
-"""Seconds between the parts of a split frame: without a pause, TCP would join them again."""
+"""The pause in seconds between the parts of a split frame; without it, TCP would join them again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, with the faults that it is to have.
+    """An answer, and its faults.
 
-    With neither a message nor `raw`, no bytes are sent: the request stays without an answer,
-    as a ProduceRequest with acks 0 does.
+    Without a message and `raw`, no bytes are sent: the request stays without an answer, like a ProduceRequest with acks
+    0.
     """
 
     message: Message | None = None
     """The response."""
     _: KW_ONLY
     version: int | None = None
-    """The version to encode it in; that of the request if None."""
+    """The version to encode the response in; None for the version of the request."""
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of the header by name, such as a wrong correlation_id, or unknown_tags. The others are taken from the
-    header of the request where it has a field of that name, and else are their defaults."""
+    """Header fields to set, such as correlation_id or unknown_tags. Others are as in the request header, or default."""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of the response by path, such as `topics[].error_code`; each field that the path leads to gets the
-    value."""
+    """Response fields by path, such as `topics[].error_code`; every field that the path matches gets the value."""
     unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    """Tagged fields that the spec does not know, for the end of the response."""
+    """Tagged fields that the spec does not know, to append to the response."""
     delay: float = 0.0
-    """Seconds to wait before it is sent. Later answers of the connection wait, too."""
+    """Seconds to wait before sending. Later answers of the connection wait as well."""
     behind: int = 0
-    """How many later answers of the connection are sent before this one."""
+    """The number of later answers of the connection that are sent before this one."""
     split_at: Collection[int] = ()
-    """Offsets at which the frame is split into parts that are written one by one. The size before a frame is part of
-    it, so offset 4 is the first byte of the header. They are kept in ascending order."""
+    """Offsets that split the frame into separate writes, kept ascending; 4 is the first byte of the header."""
     cut_at: int | None = None
     """Send only this number of bytes of the frame, then close."""
     raw: bytes | None = None
-    """Bytes to send as they are, in the place of a frame with its size and header."""
+    """Bytes to send unchanged, instead of a frame with its size and header."""
     close: bool = False
-    """Close the connection behind the answer, or instead of it."""
+    """Close the connection after the answer, or instead of it."""
 
     def __post_init__(self) -> None:
-        """Raises PeerError for a fault of a wrong kind, or out of its bounds."""
+        """Raises PeerError for a fault of the wrong type or out of range."""
         __tracebackhide__ = True
         for name, (is_fit, expected) in _FAULTS.items():
             value = getattr(self, name)
             if not is_fit(value):
                 raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
-        object.__setattr__(self, "split_at", _ascending(self.split_at))  # a range stays one: it may be long
+        object.__setattr__(self, "split_at", _ascending(self.split_at))  # ranges may be long, so they are not expanded
 
     @property
     def is_answer(self) -> bool:
@@ -121,16 +118,16 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
     "close": (lambda value: isinstance(value, bool), "True or False"),
 }
-"""For each fault whether a value is one, and what is expected."""
+"""For each fault, whether a value is valid, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
-"""What a function of the request returns."""
+"""The result of a function of the request."""
 AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
-"""What `Rule.reply` takes."""
+"""The argument of `Rule.reply`."""
 
 
 def as_reply(answer: object) -> Reply:
-    """The answer as a `Reply`. Raises PeerError for what is none."""
+    """Return the answer as a `Reply`. Raises PeerError for anything but an answer."""
     __tracebackhide__ = True
     if isinstance(answer, Reply):
         return answer
@@ -162,7 +159,7 @@ def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
 
 
 def actions_of(reply: Reply, frame: bytes) -> list[Action]:
-    """What a connection does for an answer whose frame is made."""
+    """Return the connection's actions for an encoded answer."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
     places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
@@ -177,10 +174,10 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
 
 
 def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
-    """The answer as a Reply with these faults beside its own."""
+    """Return the answer as a Reply with these faults in addition to its own."""
     __tracebackhide__ = True
     reply = as_reply(answer)
     try:
         return replace(reply, **faults) if faults else reply
     except PeerError as error:
-        raise error.with_traceback(None) from None  # which would lead into dataclasses
+        raise error.with_traceback(None) from None  # hide the traceback through dataclasses

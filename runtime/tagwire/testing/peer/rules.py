@@ -1,7 +1,7 @@
-"""Rules of a mock peer: which requests one answers, and with what.
+"""Rules of a mock peer: the requests that a rule answers, and the answers.
 
-`peer.on(...)` makes a rule, and `reply` puts it into force. Of several that match, the one
-that was made last answers, so a test overrides what a fixture has set up.
+`peer.on(...)` makes a rule, and `reply` activates it. If several rules match, the latest one answers, so a test
+overrides rules of its fixtures.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Rule:
         self.request = request
         self.response = response
         self.versions = versions
-        """The versions that it answers."""
+        """The versions that the rule answers."""
         self.times = times
-        """How many requests it answers; None for any number."""
+        """The maximum number of requests that the rule answers; None for any number."""
         self.requests: list[Received] = []
-        """What it has answered, in order."""
+        """The answered requests, in order."""
         self._when = when
         self._enact = enact
         self._answers: Sequence[Any] = ()
@@ -46,9 +46,9 @@ class Rule:
     def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
         """Answer with a response, a `Reply`, None (nothing), or a function of the request that returns one of these.
 
-        A list or tuple has an answer for each request in turn; its last one stays. `faults` are those of
-        `Reply`, for each answer. Returns the rule. Raises PeerError for what is no answer or no such fault, and
-        for a rule that has answers already.
+        A list or tuple has an answer for each request in turn, with the last one repeating. `faults` are the arguments
+        of `Reply`, applied to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for a
+        rule that already has answers.
         """
         __tracebackhide__ = True
         if self._answers:
@@ -60,7 +60,7 @@ class Rule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: there is no fault {unknown[0]!r}; there are {known}")
-        with_faults(None, faults)  # those for what a function will return are checked now, too
+        with_faults(None, faults)  # checks the faults of answers that functions will return
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
@@ -68,7 +68,7 @@ class Rule:
         return self
 
     def matches(self, request: Received) -> bool:
-        """Whether it answers this request. What `when` raises comes through."""
+        """Whether the rule answers this request. Exceptions of `when` pass through."""
         if type(request.message) is not self.request or request.version not in self.versions:
             return False
         if self.times is not None and len(self.requests) >= self.times:
@@ -76,7 +76,7 @@ class Rule:
         return self._when is None or bool(self._when(request))
 
     def answer(self, request: Received) -> Reply:
-        """The answer to a request, which counts from now on. What a function raises comes through."""
+        """Return the answer to a request, and count the request. Exceptions of answer functions pass through."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         reply: Reply = answer(request)
@@ -92,7 +92,7 @@ class Rule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        if callable(answer) and not isinstance(answer, type):  # a class is a slip: its object was meant
+        if callable(answer) and not isinstance(answer, type):  # a class is a mistake: an instance was meant
             return
         message = as_reply(answer).message
         if message is not None and type(message) is not self.response:

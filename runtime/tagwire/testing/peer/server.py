@@ -1,8 +1,7 @@
-"""A mock peer on sockets: an asyncio server that carries bytes to connections and does what they want.
+"""A mock peer on sockets: an asyncio server that passes bytes to connections and carries out their actions.
 
-All decisions are made in `connection`. Here is only what needs a socket: reading, writing,
-waiting and closing. It listens on loopback unless it is told otherwise: a mock peer answers
-anybody, and is for tests.
+All decisions are made in `connection`. This module does only what needs a socket: reading, writing, waiting and
+closing. By default it listens on loopback, because a mock peer answers anybody.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ __all__ = ["running", "serving"]
 
 _READ_SIZE: Final = 65536
 _MOST_WAITING: Final = 1 << 24
-"""Bytes of answers that wait for a client to read them; beyond, no more of its requests are read."""
+"""The maximum size of answers that the client has not read; beyond it, no more of its requests are read."""
 
 
 @asynccontextmanager
 async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
-    """See `MockPeer.serving`."""
+    """Implement `MockPeer.serving`."""
     check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
         raise PeerError(f"the peer listens at {peer.address} already; make another one")
@@ -40,9 +39,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        with suppress(
-            asyncio.CancelledError
-        ):  # nobody is above it; asyncio's streams of 3.11 would report it as an error
+        with suppress(asyncio.CancelledError):  # asyncio's streams in Python 3.11 would report it as an error
             await _serve(peer, reader, writer)
         tasks.discard(task)
 
@@ -60,7 +57,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
 
 
 async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One client, up to the end of its connection. Requests are read, and recorded, also while answers wait."""
+    """Serve one client until its connection ends. Requests are read and recorded even while answers wait."""
     connection = peer.connect(Address(*writer.get_extra_info("sockname")[:2]))
     waiting = _Waiting()
     answering = asyncio.ensure_future(_answer(waiting, writer))
@@ -79,12 +76,12 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        writer.transport.abort()  # without it, a client that does not read what it gets would keep the server
+        writer.transport.abort()  # otherwise, a client that does not read its answers would keep the server running
         await asyncio.gather(answering, return_exceptions=True)
 
 
 class _Waiting:
-    """Actions that wait for those before them."""
+    """Actions that wait for earlier actions."""
 
     def __init__(self) -> None:
         self.actions: asyncio.Queue[Action] = asyncio.Queue()
@@ -107,13 +104,13 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """No more is sent."""
+        """Release `room`, because no more answers are sent."""
         self._is_over = True
         self._has_room.set()
 
 
 async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
-    """Do what the connection wants, up to its `Close`."""
+    """Carry out the actions of a connection, up to its `Close`."""
     try:
         while True:
             match await waiting.actions.get():
@@ -131,7 +128,7 @@ async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
 
 @contextmanager
 def running(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> Generator[Address]:
-    """See `MockPeer.running`."""
+    """Implement `MockPeer.running`."""
     started: Future[Address] = Future()
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
