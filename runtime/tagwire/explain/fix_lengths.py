@@ -37,7 +37,7 @@ class Line:
 
 
 def fix_lengths(lines: Sequence[Line]) -> None:
-    """Correct the lines of one header or body in place. Lines that describe no other bytes stay unchanged.
+    """Correct the lines of one header or body in place, except lines that describe no other bytes.
 
     Optional fields of the draft dialect also stay unchanged, because they have no sections to count.
     """

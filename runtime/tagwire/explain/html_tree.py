@@ -2,8 +2,8 @@
 
 A row is a node, or something between nodes: the title of a unit, an error, or
 unread bytes. Rows nest by depth and have names instead of paths; the script
-joins names to paths, and the rows' bytes to a dump. So each byte is in exactly
-one row, as in the text of `annotate`.
+joins the names to paths, and the bytes of the rows to a hex dump. So each byte
+is in exactly one row, as in the text of `annotate`.
 """
 
 import json

@@ -53,7 +53,7 @@ class SpanRow(NamedTuple):
     value: int
     """A count, a size, 1 for a struct that is present; -1 for null."""
     after: int
-    """The first row after all rows inside this one."""
+    """The row after the last row inside this one."""
 
 
 class SpanKind:
@@ -182,7 +182,7 @@ class Spans:
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """Return the first row after all rows inside this one."""
+        """Return the row after the last row inside this one."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
@@ -222,7 +222,7 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Only needed to name the message in errors, which can't occur: the bytes were read before."""
+"""Errors would name the layout, but can't occur: the bytes were read before."""
 
 
 class SpanRecorder:

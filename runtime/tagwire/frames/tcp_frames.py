@@ -68,7 +68,7 @@ class RequestHeaders:
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a request can begin at `behind`, following the one at `at`."""
+        """Whether a request can begin at `behind`, after the request at `at`."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
@@ -102,7 +102,7 @@ class ResponseHeaders:
         return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a response can begin at `behind`, following the one at `at`."""
+        """Whether a response can begin at `behind`, after the response at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
         if not self.holds(data, behind):
             return False

@@ -43,7 +43,7 @@ def refuse_bytes(layout: Layout, data: bytes, place: FaultPlace, limits: Limits)
 
 
 def read_on(reader: LayoutReader, place: FaultPlace) -> None:
-    """Continue a reader at `place`, where it fails; its recorder has everything before that."""
+    """Continue reading at `place`, which raises; the reader's recorder already has everything before it."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:

@@ -67,7 +67,7 @@ def decode(
 
 
 class LayoutReader(TagSectionReader):
-    """One walk over one message."""
+    """A single walk over the bytes of one message."""
 
     def message(self, *, whole: bool) -> Any:
         """Read the value of the message, and move to the position after it."""

@@ -1,14 +1,13 @@
-"""The layout: one version of one message, or a record format, expanded, as plain data in wire order.
+"""Layouts: one version of one message, or a record format, as plain data in wire order.
 
-Everything else is written against layouts: generated serializers, interpreter,
-tracer, JSON, sizes, docs, evolution. A layout has no version arithmetic left;
-it says what stands on the wire, in order. Layouts can be written by hand;
-generated classes make theirs from their versioned field tables
-(`tagwire.message.field_table`).
+Everything else uses layouts: generated serializers, interpreter, tracer, JSON,
+sizes, docs, evolution. A layout has no version arithmetic; it lists the bytes on
+the wire, in order. Layouts can be written by hand; generated classes make theirs
+from their versioned field tables (`tagwire.message.field_table`).
 
-    structs    the layout itself: structs, their items and tag sections
-    types      the types of items that have a length of their own or hold other types
-    parts      the parts that hold no other type
+    structs    structs with their items and tag sections
+    types      item types that have their own length or contain other types
+    parts      the parts that contain no other type
 """
 
 from tagwire.layout.parts import (

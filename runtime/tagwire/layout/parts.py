@@ -1,16 +1,16 @@
-"""The parts of layouts that hold no other type: plain data, lengths, numbers, and what record formats add.
+"""The parts of layouts that contain no other type: plain data, lengths, numbers, and parts of record formats.
 
-`tagwire.layout` builds types, items and structs of them and names them all;
-import them from there. What record formats add:
+`tagwire.layout` builds types, items and structs from these parts, and exports all
+of them; import them from there. Record formats add:
 
     Extent     the number of bytes that follow
     Count      the number of elements of an array
     Checksum   a CRC of the bytes that follow
     Bits       a named bit, or group of bits, of an integer
-    Compression, Order    how an array or bytes are packed; how its elements ascend
+    Compression, Order    how an array or bytes are compressed; how array elements ascend
     Condition  when an item is present
 
-And what only messages of tagwire's own dialect have:
+Messages of tagwire's own dialect add:
 
     Union      tagged fields of which a struct has exactly one
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FrozenData:
-    """Data that is its slots: compared by them, shown by them, never changed."""
+    """Immutable data that consists of its slots, which `==` compares and `repr` shows."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -47,11 +47,11 @@ class FrozenData:
         return hash((type(self), *map(repr, self._values())))
 
     def given(self) -> list[tuple[str, Any]]:
-        """The arguments that make it again, by name."""
+        """Return the arguments that recreate the object, by name."""
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """A copy with these arguments changed."""
+        """Return a copy with these arguments changed."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -74,16 +74,16 @@ class LengthCode(FrozenData):
         self.name = name
         self.code = code
         self.width = width
-        """Bytes that it takes at least."""
+        """The minimum number of bytes."""
         self.zigzag = zigzag
         self.bias = bias
         self.null = null
 
 
 INT16: Final = LengthCode("int16", "h", 2, null=-1)
-"""Strings outside flexible versions."""
+"""Lengths of strings outside flexible versions."""
 INT32: Final = LengthCode("int32", "i", 4, null=-1)
-"""Bytes and arrays outside flexible versions."""
+"""Lengths of bytes and arrays outside flexible versions."""
 COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
 """KIP-482's lengths: an unsigned varint of n + 1."""
 VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
@@ -102,7 +102,7 @@ class Fixed(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The fewest bytes that a value takes."""
+        """The minimum number of bytes of a value."""
         return self.wire.width
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    The marker is an int8 of -1 or 1, as before structs. A tagged field has none: null is the absence of the field.
+    A marker, an int8 of -1 or 1, comes first, as for structs. A tagged field has no marker: it is null if absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -133,8 +133,8 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    With `signed`, the bytes of an unsigned varint mean a signed value: a negative
-    one is its two's complement, which takes all bytes that there can be.
+    With `signed`, an unsigned varint encodes a signed value: a negative number is
+    its two's complement, which takes the maximum number of bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -162,9 +162,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """A number of bytes: those of the item `of`, or, where `of` is "", all that follow in the struct.
+    """The number of bytes of the item `of`, or, if `of` is "", of the rest of the struct.
 
-    With `counts_itself` its own bytes are among them.
+    With `counts_itself`, the number includes its own bytes.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -211,7 +211,7 @@ class Checksum(FrozenData):
 
     @property
     def wire(self) -> WireType:
-        """The primitive that holds it."""
+        """The primitive that holds the checksum."""
         return WIRE_TYPES["uint32"]
 
     def __str__(self) -> str:
@@ -219,10 +219,10 @@ class Checksum(FrozenData):
 
 
 class Bits(FrozenData):
-    """A bit, or a group of bits, of an integer: those of `mask`.
+    """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` names what the group can hold, from 0 on; other values are
-    refused. Without names it can hold any.
+    `values` names the possible values of the group, from 0 on; other values are
+    rejected. Without names, any value is possible.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -241,15 +241,15 @@ class Bits(FrozenData):
         return (self.mask & -self.mask).bit_length() - 1
 
     def of(self, number: int) -> int:
-        """The group's value in `number`."""
+        """Return the group's value in `number`."""
         return (number & self.mask) >> self.shift
 
     def put(self, number: int, value: int) -> int:
-        """`number` with this value in the group."""
+        """Return `number` with this value in the group."""
         return number & ~self.mask | value << self.shift & self.mask
 
     def meaning(self, number: int) -> str | bool | int:
-        """What the group says in `number`: the name of its value, True or False for a bit, else its value."""
+        """Return the meaning of the group in `number`: the name of its value, True or False for a bit, or its value."""
         value = self.of(number)
         if value < len(self.values):
             return self.values[value]
@@ -257,12 +257,12 @@ class Bits(FrozenData):
 
 
 def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
-    """What each group of bits says in a number."""
+    """Return the meaning of each group of bits in a number."""
     return {group.name: group.meaning(number) for group in groups}
 
 
 def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
-    """The groups that are not 0 as words: `compression gzip`, `transactional`, `has headers`."""
+    """Describe the nonzero groups: `compression gzip`, `transactional`, `has headers`."""
     words = []
     for group in groups:
         if group.of(number):
@@ -272,10 +272,10 @@ def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes packed by the codec in the group `bits` of the item `field`; its first value means not packed.
+    """Bytes compressed by the codec in the group `bits` of the item `field`, whose first value means uncompressed.
 
-    The packed bytes are an array up to the end of its extent, or a sized value whose
-    unpacked content is a sequence of structs of the format itself.
+    The compressed bytes are an array up to the end of its extent, or a sized value whose
+    decompressed content is a sequence of structs of the same format.
     """
 
     __slots__ = ("bits", "field")
@@ -289,7 +289,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """The elements of an array ascend by their field `field`, each value once; as unsigned numbers, or as they are."""
+    """Array elements strictly ascend by their field `field`, compared as unsigned numbers or as they are."""
 
     __slots__ = ("field", "unsigned")
 
@@ -301,8 +301,8 @@ class Order(FrozenData):
 class Condition(FrozenData):
     """An item is present only if `value of field & mask == equals`.
 
-    The field is looked up among the items read so far, in the struct itself and then
-    in the enclosing ones.
+    The field is looked up among the items read so far, first in the struct itself and then
+    in the enclosing structs.
     """
 
     __slots__ = ("equals", "field", "mask")
@@ -314,11 +314,11 @@ class Condition(FrozenData):
 
 
 class Union(FrozenData):
-    """Tagged fields of a struct of which exactly one is there: the `alternatives`, by name and in spec order.
+    """Tagged fields of which a struct has exactly one: the `alternatives`, by name and in spec order.
 
-    An alternative is there where it is not null. A struct without one may have
-    unknown tagged fields instead: one of these may be an alternative that newer
-    specs know.
+    An alternative is present if it is not null. A struct without an alternative may
+    have unknown tagged fields instead, because one of them may be an alternative of a
+    newer spec.
     """
 
     __slots__ = ("alternatives", "name")

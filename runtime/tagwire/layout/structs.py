@@ -1,9 +1,9 @@
-"""The layout itself: one version of one message as a struct of items, in wire order.
+"""One version of one message as a struct of items, in wire order.
 
 A struct has items and perhaps a tag section. Types carry their own length
 encoding. An item may be a length, a count or a checksum of what follows, and
-may depend on another one: with these, record formats (batches, messages) are
-layouts too, and need no second machine.
+may depend on another item. So record formats (batches, messages) are layouts
+too, and share all code with messages.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 class _DefaultStruct:
-    """The type of `DEFAULT_STRUCT`, so that it has a name wherever it is shown."""
+    """The type of `DEFAULT_STRUCT`, which gives it a name in output."""
 
     def __repr__(self) -> str:
         return "DEFAULT_STRUCT"
 
 
 DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
-"""The default of a field that holds a struct of its own defaults: each object gets a fresh one."""
+"""The default of a struct field whose value is a new struct of defaults for each object."""
 
 
 def fresh(cls: type[T]) -> T:
-    """An object of a data class with all defaults, also where the constructor asks for some fields."""
+    """Make an object of a data class with all defaults, even if the constructor requires some fields."""
     data_class: Any = cls
     made: T = data_class._fresh()
     return made
@@ -53,12 +53,12 @@ class Item(FrozenData):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value
-    of a fresh object; `DEFAULT_STRUCT` stands for a struct of its own defaults.
-    The others are for record formats: `extent` names the item that says how many
-    bytes this one takes; `equals` is the only value that it may have; `bits` are
-    the named bits of its value; with `relative_to`, its value is a difference to
-    that field's. `rewritten` fields are changed in place by brokers. `sensitive`
-    ones are hidden where values are shown.
+    of a new object; `DEFAULT_STRUCT` means a struct with its own defaults.
+    The others are for record formats: `extent` names the item with this item's
+    length in bytes; `equals` is the only allowed value; `bits` are the named bits
+    of the value; with `relative_to`, the value is a difference to that field's.
+    `rewritten` fields are changed in place by brokers. `sensitive` fields are
+    hidden in output.
     """
 
     __slots__ = (
@@ -109,22 +109,22 @@ class Item(FrozenData):
         self.rewritten = rewritten
         self.sensitive = sensitive
         self.is_unframed = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
-        """Whether it is read by its type alone."""
+        """Whether the type alone determines how to read the item."""
 
     def given(self) -> list[tuple[str, Any]]:
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """The value of a fresh object; a fresh one where it is a struct."""
+        """Return the value of a new object; a new struct each time."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
 
 
 class Missing(FrozenData):
-    """A field that the class has and this version lacks: encode refuses or drops it.
+    """A field that is not in this version of its class; encoding rejects or drops its value.
 
-    `cls` is the struct's class where `default` is DEFAULT_STRUCT.
+    `cls` is the struct's class if `default` is DEFAULT_STRUCT.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -139,14 +139,14 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """The value of a fresh object; a fresh one where it is a struct."""
+        """Return the value of a new object; a new struct each time."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
 class TaggedSection(FrozenData):
-    """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending.
+    """The KIP-482 section at the end of a struct: a count, then tag, size and data of each field, ascending.
 
-    `unions` say which of the fields exclude each other.
+    `unions` lists the fields that exclude each other.
     """
 
     __slots__ = ("fields", "unions")
@@ -160,11 +160,11 @@ class TaggedSection(FrozenData):
 
 
 class OptionalBuffer(FrozenData):
-    """The first KIP-482 draft's buffer at the start of a struct.
+    """The buffer at the start of a struct in the first draft of KIP-482.
 
-    Entries of length, tag (uint16) and value, tags ascending, up to a length of
-    zero. `length` is VARINT or UVARINT; with `counts_tag` it counts the two
-    bytes of the tag as well.
+    It has entries of length, tag (uint16) and value, tags ascending, and ends with a
+    length of zero. `length` is VARINT or UVARINT; with `counts_tag` it includes the
+    two bytes of the tag.
     """
 
     __slots__ = ("counts_tag", "fields", "length")
@@ -191,7 +191,7 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
 
 
 class StructLayout(FrozenData):
-    """A struct in this version. `cls` is the data class of its values, or None where they are dicts."""
+    """A struct in this version. `cls` is the data class of its values, or None if they are dicts."""
 
     __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
 
@@ -215,9 +215,9 @@ class StructLayout(FrozenData):
         self.cls = cls
         self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
         self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
-        """Lengths, counts and checksums: its objects do not have them, since they follow from the others."""
+        """The lengths, counts and checksums, which objects do not have, because they are computed."""
         self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
-        """Whether its objects keep unknown tags; those of record formats have no place for them."""
+        """Whether objects keep unknown tags; objects of record formats can't."""
         self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
 
     def given(self) -> list[tuple[str, Any]]:
@@ -225,34 +225,34 @@ class StructLayout(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The fewest bytes that it takes."""
+        """The minimum number of bytes of the struct."""
         return sum(item.type.minimum for item in self.items if item.condition is None) + (self.section is not None)
 
     @property
     def fields(self) -> tuple[Item, ...]:
-        """Items and tagged fields."""
+        """The items and the tagged fields."""
         return (*self.items, *(self.section.fields if self.section else ()))
 
     @property
     def values(self) -> tuple[Item, ...]:
-        """The fields that its objects have."""
+        """The fields that objects have."""
         return tuple(field for field in self.fields if field.name not in self.framing)
 
     @property
     def unions(self) -> tuple[Union, ...]:
-        """The unions of its tagged fields."""
+        """The unions of the tagged fields."""
         return self.section.unions if isinstance(self.section, TaggedSection) else ()
 
     @property
     def has_rules(self) -> bool:
-        """Whether it, or a struct in it, has a union, or an array of unique elements."""
+        """Whether the struct, or a struct in it, has a union, or an array of unique elements."""
         inner = [nested_struct(field.type) for field in self.fields]
         is_unique = any(isinstance(field.type, Array) and field.type.unique for field in self.fields)
         return bool(self.unions) or is_unique or any(struct and struct.has_rules for struct in inner)
 
     @property
     def has_sensitive(self) -> bool:
-        """Whether a field of it, or of a struct in it, is sensitive."""
+        """Whether a field of the struct, or of a struct in it, is sensitive."""
         inner = [nested_struct(field.type) for field in self.fields]
         return any(field.sensitive for field in self._all) or any(struct and struct.has_sensitive for struct in inner)
 
@@ -273,12 +273,12 @@ class StructLayout(FrozenData):
         return False
 
     def default_value(self) -> Any:
-        """A fresh object of the class, or a dict."""
+        """Return a new object of the class, or a dict."""
         return fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property
     def depth(self) -> int:
-        """Structs inside each other, this one included."""
+        """The nesting depth of structs, including this one."""
         return 1 + max((struct.depth for field in self.fields if (struct := nested_struct(field.type))), default=0)
 
 

@@ -1,4 +1,4 @@
-"""The types of items that have a length of their own or hold other types; those without either are in `parts`."""
+"""The types of items that have their own length or contain other types; other types are in `parts`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Sized(FrozenData):
-    """Text or bytes with a length before them, or, where `length` is None, to the end of the enclosing extent."""
+    """A string or bytes after a length, or, if `length` is None, up to the end of the enclosing extent."""
 
     __slots__ = ("length", "longest", "nullable", "wire")
 
@@ -37,7 +37,7 @@ class Sized(FrozenData):
         self.length = length
         self.nullable = nullable
         self.longest = wire.longest if length and length.name in (COMPACT.name, wire.length) else UVARINT_MAX
-        """The most bytes that it may have: Kafka bounds the strings of messages, but not those of records."""
+        """The maximum length: Kafka limits the strings of messages, but not those of records."""
 
     def given(self) -> list[tuple[str, Any]]:
         return [(name, value) for name, value in super().given() if name != "longest"]
@@ -51,12 +51,12 @@ class Sized(FrozenData):
 
 
 class Array(FrozenData):
-    """Elements with a count before them.
+    """An array of elements after their count.
 
-    Where `length` is None, there are as many as the item `counted_by` says
-    (see `Count`), and without that, as many as fill the enclosing extent.
-    `order` says that they ascend; with `filled` there is at least one. `unique`
-    names the fields that together are different in each element.
+    If `length` is None, the item `counted_by` has the number of elements (see
+    `Count`); without such an item, the elements fill the enclosing extent.
+    `order` means that they ascend; with `filled` there is at least one. `unique`
+    names the fields whose combination differs in each element.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
@@ -95,14 +95,14 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            element = element.removeprefix(f"{self.length.name} ")  # said once is enough
+            element = element.removeprefix(f"{self.length.name} ")  # do not repeat the length
         return _text(self, f"[]{element}")
 
 
 class Nested(FrozenData):
-    """A struct; where it may be null, a marker stands before it.
+    """A struct; if it is nullable, a marker comes first.
 
-    The marker is an int8 of -1 or 1, and in a tagged field an unsigned varint
+    The marker is an int8 of -1 or 1; in a tagged field, it is an unsigned varint
     of 0 or 1.
     """
 
@@ -129,14 +129,14 @@ class Nested(FrozenData):
 def primitive(
     wire: WireType, *, compact: bool = False, nullable: bool, is_tagged: bool = False
 ) -> Fixed | NullableFixed | Sized:
-    """How a value of a wire type stands in a message."""
+    """Return the type of a message field with values of a wire type."""
     if wire.is_fixed:
         return NullableFixed(wire, "" if is_tagged else "int8") if nullable else Fixed(wire)
     return Sized(wire, COMPACT if compact else INT16 if wire.length == INT16.name else INT32, nullable=nullable)
 
 
 Framing = Extent | Count | Checksum
-"""What a writer works out from what follows."""
+"""The items that a writer computes from what follows."""
 
 Type = Fixed | NullableFixed | Varint | Sized | Array | Nested | Framing
 
@@ -149,13 +149,13 @@ def _text(sized: Sized | Array, name: str) -> str:
 
 
 def innermost(type: Type) -> Type:
-    """What is in an array, or in arrays of arrays; of other types, itself."""
+    """Return the element type of an array, through arrays of arrays; other types are returned unchanged."""
     while isinstance(type, Array):
         type = type.element
     return type
 
 
 def nested_struct(type: Type) -> StructLayout | None:
-    """The struct that a type holds, one or many."""
+    """Return the struct of a type or of its elements, if any."""
     inner = innermost(type)
     return inner.struct if isinstance(inner, Nested) else None

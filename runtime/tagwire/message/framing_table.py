@@ -134,7 +134,7 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the item of a row; `struct` is its struct, if any. Raises SchemaError for an unknown type."""
+    """Return the item of a row; `struct` is the layout of the struct it contains. Raises SchemaError."""
     return Item(
         row.name,
         _type(row, framing, struct),

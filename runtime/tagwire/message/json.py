@@ -228,11 +228,7 @@ def field_from_json(
 
 
 class _Reader:
-    """One walk over one JSON value.
-
-    `version` in the methods is the current struct's version: None in a field that
-    only other versions have, where nothing is required.
-    """
+    """A single walk over one JSON value."""
 
     def __init__(self, message_name: str, version: int | None) -> None:
         self.message_name = message_name

@@ -32,7 +32,7 @@ class KeyRange:
 
 
 class Register(IntEnum):
-    """The keys of one register."""
+    """The base class of registers: each member is a key."""
 
     _value_: int
     _closed: bool

@@ -1,4 +1,4 @@
-"""Rules over several fields, for straight-line code, which only needs to know whether a rule is broken."""
+"""Rules over several fields, for straight-line code, which only needs to know whether they are broken."""
 
 from __future__ import annotations
 
