@@ -353,6 +353,6 @@ def _milliseconds(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
-    if not abs(number) <= _MOST_MILLISECONDS:  # rejects NaN, too
+    if not abs(number) <= _MOST_MILLISECONDS:  # rejects NaN as well
         raise ValueError(f"timestamp is {shown(value)}, which is not a time in milliseconds since 1970")
     return number

@@ -34,7 +34,7 @@ _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
     re.DOTALL,
 )
-"""The hex groups before the first repeated one are one token, because a line may have a million of them."""
+"""One token matches all hex groups before the first repeated group, because a line may have a million groups."""
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")

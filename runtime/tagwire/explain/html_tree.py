@@ -50,7 +50,7 @@ class _Row(NamedTuple):
     """0 for the bytes of the trace; another number for each run of decompressed bytes."""
     is_hidden: bool = False
     path: str | None = None
-    """The path, if it is not the parent's path plus the name."""
+    """The path, unless it is the parent's path plus the name."""
     about: str = ""
     """The field's documentation, from its spec."""
 

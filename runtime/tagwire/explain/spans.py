@@ -57,7 +57,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The common part of all spans that the same part of a layout reads."""
+    """The kind of a span: a type and a name, shared by all spans that the same part of a layout reads."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 

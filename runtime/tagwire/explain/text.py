@@ -180,7 +180,7 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # The byte that ends optional fields, or bytes that were partly read when an error occurred.
+        # These bytes end the optional fields, or were partly read when an error occurred.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)

@@ -1,8 +1,8 @@
-/* The tree of fields and the dump of bytes beside it, of what `html_tree.tree_of` gives.
+/* Show the result of `html_tree.tree_of`: the field tree, and the hex dump next to it.
 
-   tagwireTree(host, data, options) fills `host` and returns {update(data), select(row), rows}. Only the lines in sight
-   are elements, so that a hundred thousand fields scroll as ten do. Text from outside becomes text nodes only.
-   options.onSelect(row) is called with a row that was chosen; a row has path, type, value, kind, offset, length. */
+   tagwireTree(host, data, options) fills `host` and returns {update(data), select(row), rows}. Only visible lines
+   are elements, so that a hundred thousand fields scroll as smoothly as ten. Input strings become text nodes only.
+   options.onSelect(row) is called with the selected row; a row has path, type, value, kind, offset, length. */
 (function () {
   "use strict";
   const ROW = 22, HEAD = 23, OVER = 12, MANY = 20, DULL = /^(0|-1|null|False|''|0 NONE|0 bytes)$/;
@@ -15,7 +15,7 @@
     return element;
   }
 
-  /* Columns to objects; the end of each subtree, parents, paths. */
+  /* Convert columns to row objects, with parents, paths and the end of each subtree. */
   function rowsOf(data) {
     const columns = data.rows, rows = [], open = [];
     for (let n = 0; n < columns.depth.length; n++) {
@@ -33,7 +33,7 @@
     return rows;
   }
 
-  /* Runs of bytes of a row: offset, bytes as numbers (-1 where hidden), or how many are folded. */
+  /* Return a row's runs of bytes: the offset, and the bytes as numbers (-1 if hidden) or the number of folded bytes. */
   function runsOf(row) {
     const bytes = (hex) => (hex.match(/../g) || []).map((pair) => parseInt(pair, 16));
     if (row.hex === null) {
@@ -47,7 +47,7 @@
             { at: row.offset + row.size - tail.length, bytes: tail, folded: 0 }];
   }
 
-  /* The lines of the dump: of each trace, its bytes, then what some of them unpack to. */
+  /* Return the lines of the dump: the bytes of each trace, then the decompressed bytes in it. */
   function linesOf(rows, width) {
     const lines = [];
     let line = null;
@@ -89,7 +89,7 @@
     return lines;
   }
 
-  /* Rows whose offsets count in the same bytes: those of a trace. An offset that goes back begins another one. */
+  /* Group rows by trace, in which offsets refer to the same bytes. A lower offset begins another trace. */
   function traces(rows) {
     const groups = [];
     let group = null, last = 0, title = "";
@@ -107,7 +107,7 @@
     return groups;
   }
 
-  /* A list of lines of one height of which those in sight are elements. */
+  /* A list of equally high lines, with elements only for the visible lines. */
   function virtualList(pane, draw) {
     const view = make("div", "tx-window"), sizer = make("div", "tx-sizer");
     let count = 0, asked = 0;
@@ -228,7 +228,7 @@
       return line;
     }
 
-    /* What tells a closed struct from others: texts first, and no zeros. */
+    /* Summarize a closed struct by its distinctive values: strings first, and no zeros. */
     function summary(row) {
       const said = [];
       for (let n = row.n + 1; n < row.end; n = rows[n].end) {
@@ -327,7 +327,7 @@
       });
     }
 
-    /* Side by side where there is room for both; else the bytes above, at most a third of the height. */
+    /* Place tree and bytes side by side if both fit; otherwise the bytes go above, in at most a third of the height. */
     function fit() {
       const room = host.clientWidth, bytes = room < 560 || (room >= 820 && room < 1150) ? 8 : 16;
       host.classList.toggle("tx-narrow", room < 820);

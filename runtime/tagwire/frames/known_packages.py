@@ -64,7 +64,7 @@ def header_keys() -> "type[Register] | None":
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a readable header key: a number of KIP-82's first draft gets its name in the register, if there is one."""
+    """Return a readable header key: the register's name for a number of KIP-82's first draft, if there is one."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

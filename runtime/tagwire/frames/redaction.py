@@ -30,7 +30,7 @@ class Redaction:
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Reject bytes that are not a message of this class here as well, since they may contain anything.
+            # Validate the bytes even if there is nothing to redact: invalid bytes may contain anything.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)

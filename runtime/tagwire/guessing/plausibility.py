@@ -124,7 +124,7 @@ def _bytes(kind: str, value: bytes, limits: Limits | None) -> float:
 
 
 def _uuid(value: UUID) -> float:
-    """Return the cost of a UUID: its full length if it is random. Mostly zero bytes are very unlikely."""
+    """Return the cost of a UUID: low if it looks random, otherwise high, because such UUIDs are rare."""
     is_random = value.version == 4 or len(set(value.bytes)) > 8
     return 100.0 if is_random else 128.0 + _ODD
 

@@ -1,10 +1,10 @@
-"""Read the parts that only record formats have, by layout.
+"""Read the parts of layouts that only record formats have.
 
-This is the middle of `LayoutReader`, between `LayoutCursor` (bytes and positions)
-and the walk over fields: lengths and checksums of following bytes, constant values,
-named bits, and compressed bytes. Decompressed bytes are read as a separate input;
-an error in them has the position of the compressed bytes, and its message gives the
-position in the decompressed bytes.
+`LayoutReader` extends this class with the walk over fields. Here are lengths and
+checksums of following bytes, constant values, named bits, and compressed bytes.
+Decompressed bytes are read as a separate input; an error in them has the position
+of the compressed bytes, and its message gives the position in the decompressed
+bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -191,7 +191,7 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.packed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # not restored after an error, whose position is within
+        self.buf, self.raw, self.end = outside  # kept after an error, which needs the inner position
         self.pos, self.packed_at = end, None
 
 

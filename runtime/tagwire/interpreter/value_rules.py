@@ -15,7 +15,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Describe a union that has more than one alternative."""
+    """Describe a union in which more than one alternative is set."""
     return f"is set beside {other}, but only one alternative of the union {union} can be set; set one of them to None"
 
 

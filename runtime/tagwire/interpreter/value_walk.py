@@ -42,7 +42,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not after an error, which needs the path
+        self.path.pop()  # kept after an error, which needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return the function that reads the fields of a struct's value."""

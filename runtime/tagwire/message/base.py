@@ -321,7 +321,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Makes `supported_versions()` work on a message, and on a class, where it returns all versions."""
+    """Makes `supported_versions()` work on messages and on classes; a class returns all versions."""
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions

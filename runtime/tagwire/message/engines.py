@@ -120,7 +120,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Explain why the pure engine has this version although the native one is in use; "" if that is not the case."""
+    """Explain why the pure engine has this version although the native one is in use; "" if it does not."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

@@ -300,7 +300,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # not after an error
+        self.is_hidden = around  # kept after an error, which may show the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:

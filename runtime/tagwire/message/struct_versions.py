@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """Ascending ranges of the user's versions without a gap, the last one open, each with a version of the struct.
+    """Ascending ranges of the user's versions without gaps, the last one open; each has a version of the struct.
 
     The struct's versions ascend too, so each range of struct versions corresponds to one range of user versions.
     """

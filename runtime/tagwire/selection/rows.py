@@ -158,7 +158,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return a new value as immutable: where lists were read, they become tuples."""
+    """Return a new value; if the old value is a list, the new one becomes a tuple, recursively."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -69,7 +69,7 @@ class _TooLongError(Exception):
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress all members of a gzip file, in sequence.
 
-    zlib copies unused input, so it gets little at a time: the least at the beginning of each member,
+    zlib copies unused input, so it gets small pieces, the smallest at the beginning of each member,
     because a small file may have thousands of members.
     """
     packed = memoryview(data)
