@@ -1,4 +1,4 @@
-"""From JSON message specs to Python modules: parse, check, expand, view, render.
+"""Generate Python modules from JSON message specs.
 
-`pipeline.generate` is the whole way; docs/architecture.md has the map.
+`pipeline.generate` runs all steps; docs/architecture.md describes them.
 """

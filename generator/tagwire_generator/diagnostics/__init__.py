@@ -1,1 +1,1 @@
-"""Problems with their places, all rules with their ids, and an example of each rule."""
+"""Problems with their positions, all rules with their ids, and an example of each rule."""

@@ -14,14 +14,13 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""error: what readers or writers can't live with; warning: what costs them; note: what is so and is known."""
+"""error: breaks readers or writers; warning: has a cost for them; note: a known and harmless fact."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
-"""What a change breaks, the gravest first.
+"""What a change breaks, most severe first.
 
-wire: the bytes of a released version; semantic: what they mean; source: the
-code that uses the classes, or the JSON; policy: nothing, but somebody may
-have counted on it.
+wire: the bytes of a released version; semantic: their meaning; source: the JSON form, or code that uses the classes;
+policy: nothing, but users may have relied on it.
 """
 
 S = TypeVar("S", bound=str)
@@ -29,14 +28,14 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[S]):
-    """A rule: `title` says what is found, in one line; `explanation` why it matters and what to do."""
+    """A rule: `title` is one line; `explanation` says why the rule matters and how to fix a breach."""
 
     id: str
     severity: S
     title: str
     explanation: str
     dialect: str = ""
-    """Where a rule about designs is on unless settings say otherwise; "" for everywhere."""
+    """The dialect in which a design rule is on by default; "" for all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -59,24 +58,24 @@ RULES: Final[dict[str, Rule[Severity]]] = {
     for id, row in _ROWS.items()
     if id.startswith("TW") and not id.startswith("TW9")
 }
-"""The rules about a spec, and about a directory of them."""
+"""The rules for a single spec and for a folder of specs."""
 
 CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
     id: Rule(id, _impact(int(id[3:])), row["title"], row["explanation"])
     for id, row in _ROWS.items()
     if id.startswith("TW9")
 }
-"""The rules about what a new spec does to the versions that an old one released."""
+"""The rules for changes to released versions."""
 
 DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
     id: Rule(id, cast(DesignSeverity, row["severity"]), row["title"], row["explanation"], row.get("dialect", ""))
     for id, row in _ROWS.items()
     if id.startswith("TL")
 }
-"""The rules about designs: record formats, messages, and several designs that claim the same thing."""
+"""The rules for designs: record formats, messages, and designs that conflict with each other."""
 
 _SHOWN: Final = 160
-"""How much of a source line is shown: enough to see the place in a file without line breaks."""
+"""The number of characters shown of a long source line, such as a file without line breaks."""
 _QUOTED: Final = 60
 
 
@@ -86,17 +85,17 @@ class Problem:
 
     rule: str
     severity: DesignSeverity
-    """A note is only about designs."""
+    """Only design rules have notes."""
     file: str
     line: int
     column: int
     message: str
     source_line: str = ""
     because: str = ""
-    """The file whose errors are all that is wrong here; "" if something in this file is wrong."""
+    """The file whose errors are the only cause of this problem; "" if the cause is in this file."""
 
     def as_dict(self) -> dict[str, str | int]:
-        """What a program reads: everything but the source line."""
+        """Return the JSON form: every field but the source line."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -108,7 +107,7 @@ class Problem:
 
 
 class Source:
-    """A spec's text under its file name."""
+    """The text of a spec, with its file name."""
 
     __slots__ = ("_lines", "file", "text")
 
@@ -118,7 +117,7 @@ class Source:
         self._lines = text.split("\n")
 
     def problem(self, rule: str, line: int, column: int, message: str) -> Problem:
-        """A problem at a place of this text."""
+        """Return a problem at this position of the text."""
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return Problem(
             rule=rule,
@@ -132,24 +131,24 @@ class Source:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Line and column after the last character that is not blank."""
+        """The line and column after the last character that is not white space."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 
 
 def quoted(value: object) -> str:
-    """A value of a spec for a message: escaped, on one line, shortened."""
+    """Return the `repr` of a spec value for a message: escaped, on one line, shortened."""
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
 
 
 def named(name: str) -> str:
-    """A name for a message: unchanged, unless it is hostile."""
+    """Return a name for a message: unchanged if it is short and alphanumeric, otherwise quoted."""
     return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
 
 
 def render(problem: Problem) -> str:
-    """`file:line:column: severity rule: message`, the source line, a caret under the column."""
+    """Return `file:line:column: severity rule: message`, the source line, and a caret under the column."""
     place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
     head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
@@ -161,21 +160,21 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """The text without what a terminal would obey; as long as before."""
+    """Replace control characters, which a terminal would interpret. The length stays the same."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _blank(character: str) -> str:
-    """What moves the caret as far as the character above it: a tab, or one blank, or two."""
+    """Return white space as wide as a character, to align the caret: a tab, one blank or two."""
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems without those that only say that another file has errors, if those errors are among them.
+    """Return the problems without those that only report errors in another file whose errors are listed too.
 
-    If they are not, the first problem that sends people to the file stays.
+    If those errors are not listed, the first problem that names the file stays.
     """
     problems = list(problems)
     if not any(each.because for each in problems):
@@ -192,7 +191,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """All problems as one error, at the place of the first that is an error."""
+    """Return all problems as one error, positioned at the first problem that is an error."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

@@ -1,7 +1,6 @@
-"""The example of each rule: what it finds, and what it leaves alone. The texts are in `rule_examples.toml`.
+"""The examples of each rule: specs that break it and specs that don't.
 
-An example is as short as can be read: `spec_texts` puts one into whole specs,
-so that the tests can hold it against the rule.
+The examples are in `rule_examples.toml`, as short as possible. `spec_texts` expands them to whole specs for the tests.
 """
 
 import re
@@ -29,11 +28,11 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """What was released, for a rule about changes."""
+    """The released spec, for a rule about changes."""
     whole: bool = False
-    """Whether the texts are whole specs."""
+    """Whether the examples are whole specs."""
     file: bool = False
-    """Whether the texts only describe what would be too long, or no text at all."""
+    """Whether the examples only describe the input, because it would be too long or is not text."""
 
 
 def _read() -> dict[str, Example]:
@@ -47,7 +46,7 @@ def _text(value: Any) -> Any:
 
 
 def example_lines(text: str) -> list[str]:
-    """The text of an example for people, with each item on a line of its own."""
+    """Return the lines of an example for display, with each item on its own line."""
     if "\n" in text:
         return text.splitlines()
     lines, depth, start = list[str](), 0, 0
@@ -60,7 +59,7 @@ def example_lines(text: str) -> list[str]:
 
 
 def spec_texts(example: Example, text: str) -> dict[str, str]:
-    """The whole specs that a text of an example stands for, by file name."""
+    """Return the whole specs that an example abbreviates, by file name."""
     if example.whole:
         return {"Sample.json": text}
     base = _base(example.rule)
@@ -76,14 +75,14 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
 
 
 def _base(rule: str) -> dict[str, str]:
-    """The keys that a rule's examples need not say."""
+    """Return the keys that a rule's examples leave out."""
     if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 
 
 def _spec(base: dict[str, str], text: str) -> str:
-    """A message with these fields, or with these keys in the place of its own."""
+    """Return a message with these fields, or with these keys replacing the default ones."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
     has_none = ('"versionsWithOptional"', '"type": "struct"')
@@ -103,4 +102,4 @@ def _outer_keys(text: str) -> set[str]:
 
 
 EXAMPLES: Final[dict[str, Example]] = _read()
-"""By rule."""
+"""The examples by rule id."""

@@ -1,1 +1,1 @@
-"""What writes specs: a new project, a version with optional fields, canonical text that keeps comments."""
+"""Write specs: new projects, new versions and fields, canonical text that keeps comments."""

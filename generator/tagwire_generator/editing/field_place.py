@@ -1,4 +1,4 @@
-"""Where in a spec a new field goes, and what its entry says."""
+"""Find the position of a new field in a spec, and write its entry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,41 +12,41 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewField:
-    """A field to be added, as its spec is to say it. Versions are those from the new one on."""
+    """A field to add. Its versions start at the new version."""
 
     name: str
     type: str
     parent: str = ""
-    """The struct that gets it: names of fields from the message down (`Topics.Partitions`), or a common struct."""
+    """The struct that gets the field: a path of field names (`Topics.Partitions`), or a common struct."""
     before: str = ""
-    """The field of the struct that it goes before; without it and `after` it is the last."""
+    """The field to insert before. Without `before` and `after`, the new field is the last."""
     after: str = ""
     nullable: bool = False
     default: str | None = None
     tag: int | None = None
     next_tag: bool = False
-    """Take the lowest tag above those that the struct has or reserves."""
+    """Use the lowest tag above all used and reserved tags."""
     ignorable: bool = False
     about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPlace:
-    """A place among the fields of a struct."""
+    """A position among the fields of a struct."""
 
     node: Object
-    """The struct, in the text."""
+    """The struct's node in the parsed text."""
     struct: Tree
-    """The same as data."""
+    """The struct as plain data."""
     key: str
     items: Items | None
-    """The list; None if the struct has none yet."""
+    """The field list; None if the struct has none yet."""
     index: int
-    """The field goes before the one that has this index."""
+    """The index of the field to insert before."""
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPlace:
-    """The place of a field in a message; `key` is that of the list. Raises SpecError for an unknown field."""
+    """Return the position of a field in the list `key` of a message. Raises SpecError for an unknown field."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
@@ -62,7 +62,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
 
 
 def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:
-    """The struct at the end of a path of field names, or the common struct of that name."""
+    """Return the struct at the end of a path of field names, or the common struct of that name."""
     node, struct, walked = root, tree, ""
     for name in filter(None, path.split(".")):
         children = _members(node, struct, ("fields", "optionalFields"))
@@ -83,7 +83,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
 
 
 def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
-    """The objects in these lists of a struct, by name."""
+    """Return the objects in these lists of a struct, by name."""
     found: dict[str, tuple[Object, Tree]] = {}
     for key in keys:
         items = node.get(key)
@@ -103,7 +103,7 @@ def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
 
 
 def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:
-    """The members of the field in the spec, in the order of normal form."""
+    """Return the field's entry for the spec, with its keys in normal order."""
     tag = _next_tag(struct) if field.next_tag else field.tag
     since = f"{version}+"
     is_optional = is_draft and tag is not None
@@ -123,7 +123,7 @@ def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) ->
 
 
 def _next_tag(struct: Tree) -> int:
-    """The lowest tag above those that a struct has or reserves."""
+    """Return the lowest tag above all tags that a struct uses or reserves."""
     fields = (*(struct.get("fields") or ()), *(struct.get("optionalFields") or ()))
     reserved = struct.get("reservedTags") or []
     used = [str(each["tag"]) for each in fields if each.get("tag") is not None]

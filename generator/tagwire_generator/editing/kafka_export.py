@@ -1,9 +1,8 @@
-"""Specs for Kafka's own generator: which are plain Kafka already, which become so, and what stops the others.
+"""Rewrite specs for Kafka's own generator, and report what prevents that.
 
-One table decides: the properties of `spec.schema.json`. A key with
-`"kafka": "left out"` is ours and changes nothing on the wire; `"inlined"` is
-written in another way; `"refused"`, or an extension without a word on this,
-stops. What stops in types is what the readers call an extension.
+The properties of `spec.schema.json` decide. A key with `"kafka": "left out"` is a tagwire extension without effect on
+the wire, and is removed; `"inlined"` keys are rewritten; `"refused"` keys, and extensions without a `kafka` entry, stop
+the export. So do types that the readers call an extension.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +24,12 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
-"""The kinds of lists of objects, each with the object's name in the schema."""
+"""The lists of objects, each with the name of its objects in the schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Something that Kafka's language lacks, and where it stands."""
+    """Something that Kafka's spec language does not have, with its position."""
 
     what: str
     file: str
@@ -38,17 +37,16 @@ class Spot:
     column: int
 
     def as_dict(self) -> dict[str, str | int]:
-        """The spot as JSON."""
         return {"what": self.what, "file": self.file, "line": self.line, "column": self.column}
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What became of one spec.
+    """The result for one spec.
 
-    "plain": Kafka's generator takes it as it is. "writable": it does after keys were left out or written in another
-    way. "stopped": something of ours is on the wire. "inlined": a shared struct, which is in its users. "skipped": a
-    register or a record format, which Kafka has no specs for.
+    "plain": Kafka's generator accepts the spec unchanged. "writable": it accepts the rewritten spec. "stopped": an
+    extension affects the wire. "inlined": a shared struct, copied into its users. "skipped": a register or a record
+    format, for which Kafka has no specs.
     """
 
     file: str
@@ -56,13 +54,13 @@ class Exported:
     name: str
     status: Status
     lost: tuple[Spot, ...] = ()
-    """What is left out or written in another way."""
+    """The extensions that were removed or rewritten."""
     stops: tuple[Spot, ...] = ()
     text: str = ""
-    """The spec for Kafka's generator, of the first two."""
+    """The spec for Kafka's generator, if the status is plain or writable."""
 
     def as_dict(self) -> dict[str, Any]:
-        """What a program reads."""
+        """Return the JSON form, without the text."""
         return {
             "file": self.file,
             "status": self.status,
@@ -72,7 +70,7 @@ class Exported:
 
 
 def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
-    """What becomes of the specs of a set, and what is wrong with them: nothing is exported from a set with errors."""
+    """Export the specs of a set, and return their problems. Nothing is exported from a set with errors."""
     specs = list(specs)
     registers = registers_among(each.data for each in specs)
     shared = SharedStructs(specs, options, registers)
@@ -117,13 +115,13 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(place: str, key: str) -> str:
-    """What becomes of a key; "" where it is Kafka's own."""
+    """Return how to export a key; "" for Kafka's own keys."""
     said = schema()["$defs"][place]["properties"].get(key, {})
     return str(said.get("kafka", "refused" if "dialect" in said else ""))
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
-    """The keys and types of a spec that Kafka's language lacks, with what becomes of each."""
+    """Yield the keys and types of a spec that Kafka's language does not have, and how to export each."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):
@@ -144,7 +142,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """The text of a spec that does not ask for extensions, with everything at its place."""
+    """Return the text of a spec with the kafka dialect. All other text keeps its position."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:
@@ -156,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """The keys of an object and of those in it, each with the object's name in the schema."""
+    """Yield the keys of an object and of nested objects, each with the object's name in the schema."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:
@@ -173,7 +171,7 @@ def _objects(node: Node) -> list[Object]:
 
 
 def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
-    """A tree without the keys that Kafka's language lacks; the default of an enum becomes its number."""
+    """Return a tree without tagwire's keys. The default of an enum becomes its number."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])
@@ -191,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """What no key says by itself: headers other than those that Kafka implies, and what would be no spec any more."""
+    """Yield obstacles that no single key shows: headers that Kafka does not imply, and output that is not a valid spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

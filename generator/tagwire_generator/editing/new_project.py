@@ -1,8 +1,8 @@
-"""The files that a protocol of one's own begins with: `tagwire init`.
+"""The files of a new protocol project, for `tagwire init`.
 
-Specs of a first request and its response, their golden bytes, settings, commit
-hooks and CI, from the templates in `templates/project`. What is there already
-is somebody's: only a pyproject.toml is added to, at its end.
+They are specs of a first request and its response, their golden bytes, settings, commit hooks and CI, from the
+templates in `templates/project`. Existing files are never replaced; settings are appended to an existing
+pyproject.toml.
 """
 
 import keyword
@@ -27,7 +27,7 @@ _FILES: Final = {
     "tests/test_golden_bytes.py": "test_golden_bytes.py",
     ".github/workflows/protocol.yml": "protocol.yml",
 }
-"""Path in the project, and the template."""
+"""Template names, by path in the project."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
 """Files that are written only if they do not exist."""
 _HEADERS: Final = {
@@ -37,7 +37,7 @@ _HEADERS: Final = {
 
 
 class NewProjectError(TagwireError):
-    """A name that no package can have, or files that are in the way."""
+    """An invalid package name, or existing files that would be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class NewProject:
     """The files to write, and the steps left to do by hand."""
 
     files: Mapping[str, str]
-    """Texts by path in the project's folder. Only pyproject.toml may be there already."""
+    """File contents by path in the project folder. Only pyproject.toml may exist already."""
     hooks: str
-    """The configuration of the hooks, to be added by hand to an existing one; otherwise empty."""
+    """The hook configuration to add by hand to an existing one; otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class _View:
 
 
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
-    """The files of a protocol with the package `name`; nothing is written.
+    """Return the files of a new protocol with the package `name`, without writing them.
 
-    Without `headers`, the program frames messages itself. Raises NewProjectError, and
-    SettingsError for a pyproject.toml that has spec sets already or can't be read.
+    Without `headers`, the program frames messages itself. Raises NewProjectError, and SettingsError for a
+    pyproject.toml that already has spec sets or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})
@@ -94,7 +94,7 @@ def _check_name(name: str) -> None:
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
-    """Which tables a pyproject.toml lacks of those that the template has."""
+    """Return the template's sections that a pyproject.toml does not have."""
     document = _toml(file, text)
     tool = document.get("tool", {})
     tool = tool if isinstance(tool, dict) else {}
@@ -110,7 +110,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # tables may be written in ways that can't be added to
+    _toml(file, text)  # fails if the tables can't be extended
     return text
 
 
@@ -127,6 +127,6 @@ def _render(template: str, view: _View) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the one text that comes from outside is a checked name
+        autoescape=False,  # the only external value is the package name, which was checked
     )
     return environment.get_template(f"{template}.jinja").render(view=view)

@@ -1,8 +1,7 @@
-"""A new version of one message, or a new optional field, as `tagwire add-version` and `tagwire add-field` write them.
+"""Add a version or an optional field to a message, for `tagwire add-version` and `tagwire add-field`.
 
-Specs are edited as text, so that everything else stays the same. Before a file is written, the new texts
-are read, checked against the rules of the language and of the set, and compared with what was
-released.
+Specs are edited as text, so the rest of a file does not change. Before anything is written, the new specs are checked
+against all rules and against the released versions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +32,7 @@ class SpecChange:
 
     name: str
     version: int
-    """The new version, or the first one that has the new field."""
+    """The new version, or the first version with the new field."""
     path: Path
     before: str
     after: str
@@ -41,11 +40,11 @@ class SpecChange:
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """What is written; `changes` are the message and, if it must follow, its request or response."""
+    """The edits to write: the message and, if it must follow, its request or response."""
 
     changes: tuple[SpecChange, ...]
     notes: tuple[str, ...]
-    """What is worth knowing, in sentences."""
+    """Sentences for the user."""
     is_version: bool = True
     """Whether the changes are new versions."""
 
@@ -63,15 +62,13 @@ def plan_next_version(
     options: SpecOptions,
     released: Iterable[Baseline] = (),
 ) -> NextVersion:
-    """How the message of a spec gains a version. Nothing is written.
+    """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are the specs of its set, its own among them, named by their paths.
-    If it is a request or response whose other half would lack the version, that
-    gains it too. `released` is what was released beside what the specs have.
+    `files` are all specs of its set, named by their paths. If the matching request or response would not have the
+    version, it gains the version too. `released` are releases in addition to the specs' current versions.
 
-    Raises SpecError for a message that can't have another version, a place that
-    there is not, a spec that breaks a rule afterwards (`problems` has them all),
-    and a change of what was released.
+    Raises SpecError for a message that can't have another version, an unknown position, a change that breaks a rule
+    (`problems` has all breaches), and a change to released versions.
     """
     reader = SpecReader()
     texts = reader.read(files, options)
@@ -94,8 +91,8 @@ def plan_optional_field(
 ) -> NextVersion:
     """Plan a tagged field in all flexible versions of a message, without a new version (KIP-482). Nothing is written.
 
-    Readers of released versions skip tags that they don't know. Raises SpecError as `plan_next_version` does, and for
-    a message without flexible versions.
+    Readers of released versions skip unknown tags. Raises SpecError as `plan_next_version` does, and for a message
+    without flexible versions.
     """
     texts = SpecReader().read(files, options)
     spec = _message(path, texts)
@@ -110,7 +107,7 @@ def plan_optional_field(
 
 
 def _message(path: Path, texts: SpecTexts) -> MessageSpec:
-    """The message of a file, which can have another version."""
+    """Return the message of a file. Raises SpecError if it can't have another version."""
     problems = texts.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
         raise _broken(problems)
@@ -130,7 +127,7 @@ def _message(path: Path, texts: SpecTexts) -> MessageSpec:
 
 
 def _partner(spec: MessageSpec, texts: SpecTexts) -> MessageSpec | None:
-    """The response of a request, or the request of a response."""
+    """Return the response of a request, or the request of a response."""
     kind = _PARTNERS.get(spec.kind)
     wanted = (kind, spec.api_key, spec.component)
     if kind is None or spec.api_key is None:
@@ -142,7 +139,7 @@ def _partner(spec: MessageSpec, texts: SpecTexts) -> MessageSpec | None:
 def _changed(
     spec: MessageSpec, data: SpecData, version: int, field: NewField | None, options: SpecOptions, *, is_new: bool
 ) -> SpecChange:
-    """Return a spec with a new version, or a field that begins in an old one, or both."""
+    """Return a spec with a new version, a field added to an existing version, or both."""
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
     wanted = plain_tree(edit.root)
@@ -158,7 +155,7 @@ def _changed(
         raise SpecError(f"{data.file}: can't be edited in this form; run `tagwire fmt` first", file=data.file)
     is_valid = not _problems(after, data, options)
     if is_valid and format_spec(text, file=data.file, options=options) == text:
-        after = format_spec(after, file=data.file, options=options)  # who keeps the form finds it kept
+        after = format_spec(after, file=data.file, options=options)  # a canonical file stays canonical
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 
@@ -186,7 +183,7 @@ def _check(
     options: SpecOptions,
     released: Iterable[Baseline],
 ) -> None:
-    """Raises SpecError for changes that break a rule of the language, of the set, or what was released."""
+    """Raise SpecError if changes break a spec rule, a rule for the set, or a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
     after = SpecReader().read(changed, options)

@@ -1,4 +1,4 @@
-"""Splice edits into the text of a spec, and format it."""
+"""Edit and format the text of a spec."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from tagwire_generator.syntax.parse import Items, Node, Object, parse
 from tagwire_generator.syntax.spec_text import BLOCKS, TOKEN, Comments, Path, inline, read_comments, spec_text
 
 _STEP: Final = "  "
-"""How much deeper the first entry of a list is than the list."""
+"""The indentation of list entries relative to the list."""
 
 
 class SpecEdit:
-    """The text of a valid spec while it is edited: edits are collected, and made all at once by `result`."""
+    """The text of a valid spec, with pending edits that `result` applies all at once."""
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
@@ -31,7 +31,7 @@ class SpecEdit:
         self._line_end = "\r\n" if "\r\n" in text else "\n"
 
     def result(self) -> str:
-        """The text with all edits."""
+        """Return the text with all edits applied."""
         text = self._text
         ordered = sorted((start, number, end, new) for number, (start, end, new) in enumerate(self._edits))
         for start, _, end, new in ordered[::-1]:
@@ -39,12 +39,12 @@ class SpecEdit:
         return text
 
     def replace(self, node: Node, value: Any) -> None:
-        """Put another value in the place of one."""
+        """Replace a value."""
         start = self._start(node)
         self._edits.append((start, self._end(start), inline(value)))
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        """Put an entry into a list of objects, before the one at `index`, or at the end."""
+        """Insert an entry into a list of objects, before the entry at `index`, or at the end."""
         if not items.items:
             self._insert_only(items, entry)
         elif index == 0:
@@ -53,7 +53,7 @@ class SpecEdit:
             self._insert_behind(items, index - 1, entry)
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
-        """Give an object one more key, with a list of one entry."""
+        """Add a key to an object, with a list of one entry."""
         last = self._end(self._start(parent.all_members[-1].value))
         indent = self._indent(self._start(parent.all_members[-1]))
         lines = ["", f"{indent}{json.dumps(key)}: [", f"{indent}{_STEP}{inline(entry)}", f"{indent}]"]
@@ -66,7 +66,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())  # a comment may stand in the list
+        content = start + len(self._text[start:end].rstrip())  # the list may hold a comment
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
@@ -99,7 +99,7 @@ class SpecEdit:
             self._edits.append((place, place, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
-        """An entry as text, set like another one; its first line is not indented."""
+        """Return an entry as text, laid out like another entry. Its first line is not indented."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)
@@ -113,13 +113,13 @@ class SpecEdit:
         pad = " " if self._text[brace:first].startswith(" ") else ""
         return "{" + pad + f",{' ' if len(colon) > 1 else ''}".join(parts) + pad + "}"
 
-    # ------------------------------------------------------------ places
+    # ------------------------------------------------------------ positions
 
     def _start(self, node: Node) -> int:
         return self._lines[node.line - 1] + node.column - 1
 
     def _end(self, start: int) -> int:
-        """Where the value or key that begins at `start` ends."""
+        """Return the end position of the value or key that begins at `start`."""
         depth = 0
         for found in TOKEN.finditer(self._text, start):
             if found.lastgroup == "mark":
@@ -129,14 +129,14 @@ class SpecEdit:
         raise AssertionError("a value of a spec that was parsed has an end")
 
     def _comma(self, place: int) -> int | None:
-        """Behind the comma that follows a place, if one does before anything else but comments."""
+        """Return the position after the next comma, if only comments precede it."""
         for found in TOKEN.finditer(self._text, place):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """The end of the line, if only comments follow; otherwise the place itself."""
+        """Return the end of the line if only comments follow; otherwise the given position."""
         end = place
         while True:
             rest = self._text[end:]
@@ -149,16 +149,16 @@ class SpecEdit:
             end = found.end()
 
     def _indent(self, place: int) -> str:
-        """The white space at the beginning of the line of a place."""
+        """Return the indentation of the line at a position."""
         line = self._text[self._text.rfind("\n", 0, place) + 1 : place]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
-    """The canonical text of a spec, with all its comments.
+    """Return the canonical text of a spec, with all its comments.
 
-    Record formats and registers are given back as they are: those have no canonical text.
-    Raises SpecError, with all problems, for a spec with errors.
+    Record formats and registers have no canonical text, and are returned unchanged. Raises SpecError, with all
+    problems, for a spec with errors.
     """
     result = read_spec(text, file=file, options=options, shared=None)
     if result.register is not None:
@@ -172,9 +172,9 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """The canonical text of a spec in normal form, with the comments of a text whose fields are at the same places.
+    """Return the canonical text of a spec in normal form, with the comments of a text that has the same fields.
 
-    Raises SpecError where one would be lost.
+    Raises SpecError if a comment would be lost.
     """
     comments = read_comments(text)
     _move_homeless(comments, form)
@@ -186,7 +186,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
 
 def _form(text: str, file: str) -> dict[str, Any]:
     root = parse(text, file=file).root
-    assert root is not None  # the reader took it
+    assert root is not None  # the reader accepted it
     return normal_form(plain_tree(root))
 
 
@@ -196,7 +196,7 @@ def _texts(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Comments of keys that canonical text leaves out, since they say nothing, go to the top."""
+    """Move the comments of redundant keys, which canonical text leaves out, to the top."""
     places = {(), ("end",), ("tail",), *((key,) for key in form), *_places(form, ())}
     for path in [path for path in comments.above if path not in places]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

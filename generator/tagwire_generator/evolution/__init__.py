@@ -1,8 +1,8 @@
-"""Evolution: what a new spec does to the versions that an old one released.
+"""Find what a new spec breaks in the versions that an old spec released.
 
-    specs --pairing--> pairs --layouts of each version--> differences --verdicts--> findings, with proofs
+specs --pairing--> pairs --layouts of each version--> differences --verdicts--> findings, with proofs
 
-`compare_specs` is the door. `docs/evolution.md` has the rules and the reasons.
+Start at `compare_specs`. `docs/evolution.md` has the rules and the reasons.
 """
 
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, FindingSeverity

@@ -1,4 +1,4 @@
-"""One complete check: released specs against the current ones, with invalid specs reported and places for findings."""
+"""One complete check of released specs against the current specs, including invalid specs and positions of findings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,34 +21,37 @@ class Baseline:
 
     @classmethod
     def of(cls, texts: SpecTexts) -> "Baseline":
-        """A baseline without a history."""
+        """Return a baseline without a history."""
         return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":
-        """What was released of these messages."""
+        """Return the baseline of these messages only."""
         specs = {name: spec for name, spec in self.specs.items() if name in names}
         return Baseline(specs, {name: problems for name, problems in self.invalid.items() if name in names})
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two sets of specs; with `is_one_message` each has one spec, and these are a pair whatever their names."""
+    """Two sets of specs.
+
+    With `is_one_message`, each set has one spec, and the two are compared whatever their names.
+    """
 
     old: Baseline
     new: SpecTexts
     is_one_message: bool = False
     known: frozenset[str] = frozenset()
-    """Messages that are left out, since they are known to be fine."""
+    """Messages that are left out because an earlier check passed them."""
     headers: Mapping[str, MessageSpec] = field(default_factory=dict)
-    """The protocol's own headers, where the specs are a part that may lack them."""
+    """The protocol's own headers, for a partial set that may not contain them."""
 
     @property
     def names(self) -> set[str]:
-        """The messages of both sides."""
+        """The names of all messages on either side."""
         return {*self.old.specs, *self.old.invalid, *self.new.specs, *self.new.invalid, *self.known}
 
     def findings(self) -> tuple[Finding, ...]:
-        """All that is wrong; a spec that is not valid on one side is left out on the other."""
+        """Return all findings. A spec that is invalid on one side is ignored on the other."""
         refused = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
         found: Sequence[Finding] = ()
         if not self.is_one_message:

@@ -1,8 +1,8 @@
-"""Two layouts of one version, and what the new one breaks.
+"""Compare two layouts of one version, and find what the new layout breaks.
 
-Everything is decided on layouts, never on the text of specs: two specs with the same meaning have the same
-layouts, and a change that looks harmless (a wider range, two fields swapped) shows in the version where it
-matters. Each difference has the rule that it breaks.
+The comparison uses layouts, never the text of specs: specs with the same meaning have the same layouts, and a change
+that looks harmless (a wider range, two fields swapped) shows in the versions that it affects. Each difference names the
+rule that it breaks.
 
 Fields without any bytes (structs without members) may be added, removed and moved freely.
 """
@@ -35,32 +35,32 @@ from tagwire_generator.evolution.field_matching import Step, matched, same_width
 from tagwire_generator.evolution.value_rules import enum_changes, key_change, union_changes
 
 Steps = tuple[Step, ...]
-"""The way from the message to a field."""
+"""The path from the message to a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A breach of one rule at one field; `steps` lead to it from the message."""
+    """A breach of one rule at one field; `steps` is the path from the message."""
 
     rule: str
     steps: Steps
     text: str
-    """What was and what is, in a sentence without the place."""
+    """The old and the new state, as a sentence without the position."""
     key: str
-    """The key of the spec that says so."""
+    """The spec key that makes the difference."""
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What comparing two layouts gave."""
+    """The result of comparing two layouts."""
 
     differences: list[Difference] = field(default_factory=list)
     structs: list[tuple[Steps, str, str]] = field(default_factory=list)
-    """The structs that were compared: the way to them, the old name and the new."""
+    """The structs that were compared: path, old name and new name."""
 
 
 def compare_layouts(old: Layout, new: Layout) -> Comparison:
-    """What differs between two layouts of one version, in the order of the new one's fields."""
+    """Compare two layouts of one version, and return the differences in the field order of the new layout."""
     walk = _Walk()
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:
@@ -71,26 +71,26 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """The one field of a struct that is nothing but this field; None for every other type."""
+    """Return the only field of a struct that encodes to just that field; None for other types."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Whether two defaults are the same: by value and kind, floats by their bits."""
+    """Whether two defaults are equal: same value and kind, and floats with the same bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new
 
 
 def _are_numbers(*values: object) -> bool:
-    """Whether all are integers, be they members of an enum or not."""
+    """Whether all values are integers or enum members."""
     return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _shown_default(default: object) -> str:
-    """A default as a spec or its JSON would have it."""
+    """Return a default as written in a spec or in JSON."""
     if default is None or default is DEFAULT_STRUCT:
         return "null" if default is None else "a default struct"
     if isinstance(default, Register):
@@ -121,12 +121,12 @@ def _type_name(type: Type) -> str:
 
 
 class _Walk:
-    """One comparison; what it finds is kept, what it asks of a field comes as arguments."""
+    """One comparison: attributes hold the results, arguments hold the state of a field."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()
         self.lengths_count = True
-        """False where the whole version is encoded otherwise: that is said once, not for each length."""
+        """False if the version's encoding changed, which is reported once and not for each length."""
 
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
         self.comparison.differences.append(Difference(rule, steps, text, key))
@@ -134,7 +134,7 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """A struct; `is_default`: a tagged field around it is left out where the struct has its defaults."""
+        """Compare a struct. `is_default`: an enclosing tagged field is omitted if the struct has its default."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
@@ -173,7 +173,7 @@ class _Walk:
             self.add("TW941", here, "the field, which took no bytes, was removed", "versions")
 
     def names(self, here: Steps, old: Item, new: Item) -> None:
-        """What the field is called, and by which tag it is known."""
+        """Compare the names and tags of a field."""
         if (old.tag is None) != (new.tag is None):
             was, now = ("no tag" if each.tag is None else f"tag {each.tag}" for each in (old, new))
             self.add("TW909", here, f"the field had {was} and now has {now}", "tag")
@@ -186,7 +186,7 @@ class _Walk:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Fields that only other versions have: what this one makes of them."""
+        """Compare how this version treats fields that only other versions have."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -214,7 +214,7 @@ class _Walk:
             self.add("TW912" if is_tagged else "TW921", here, text, "default")
 
     def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
-        """Compare two types; False if they are so different that nothing more can be said about the field."""
+        """Compare two types. Return False if they differ too much to compare the field further."""
         if isinstance(old, Fixed | NullableFixed) and isinstance(new, Fixed | NullableFixed):
             self.nullable(here, isinstance(old, NullableFixed), isinstance(new, NullableFixed))
             return self.fixed(here, old.wire, new.wire)
@@ -262,7 +262,7 @@ class _Walk:
         return True
 
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
-        """Types of two kinds: a break, unless one is a struct that is nothing but the other."""
+        """Compare types of different kinds: a break, unless one is a struct that only wraps the other type."""
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
             self.retyped("TW903", here)
@@ -276,7 +276,7 @@ class _Walk:
         return False
 
     def retyped(self, rule: str, here: Steps) -> None:
-        """The type of the whole field, be it that of its elements that changed."""
+        """Report a changed type of the whole field, even if only its element type changed."""
         was, now = (_type_name(item.type) for item in here[-1] if item)
         self.add(rule, here, f"the type was {was} and is now {now}", "type")
 
@@ -296,17 +296,17 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Whether two defaults can be those of one type; else the type changed, which is said where the field is."""
+    """Whether two defaults can be of one type. If not, the type change is reported elsewhere."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:
-    """A field that is not on the wire, so that a step can name it."""
+    """Return a placeholder for a field that is not on the wire, so that a step can name the field."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """The new names of as few fields as can be, without which the others are in their old order."""
+    """Return the new names of a minimal set of moved fields: without them, the old order is unchanged."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)
@@ -318,7 +318,7 @@ def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
 
 
 def _longest_ascending(numbers: Sequence[int]) -> set[int]:
-    """The members of a longest ascending subsequence of different numbers."""
+    """Return the members of a longest ascending subsequence of distinct numbers."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:

@@ -1,4 +1,4 @@
-"""Compare what a spec declares, and record formats."""
+"""Compare declarations of specs, and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from tagwire_generator.reading.places import Spot
 
 @dataclass(frozen=True, slots=True)
 class StructPair:
-    """A struct before and after, and where it is."""
+    """A struct before and after, with its paths."""
 
     old: StructSpec
     new: StructSpec
     old_path: str
     new_path: str
     names: tuple[str, ...]
-    """The JSON names that lead to it in the new spec."""
+    """The JSON names that lead to the struct in the new spec."""
 
 
 def json_name(field: FieldSpec) -> str:
-    """Kafka's JSON key of a field."""
+    """Return Kafka's JSON key of a field."""
     return field.name[0].lower() + field.name[1:]
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """A tagged field in the words that a lock file remembers it by."""
+    """Return the name and type by which a lock file records a tagged field."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -49,10 +49,10 @@ def tag_findings(
     retired: Mapping[int, str],
     told: Collection[int],
 ) -> Iterator[Finding]:
-    """Tags of a struct that come back or are given up.
+    """Yield findings for tags of a struct that are reused or given up.
 
-    `offered` are the versions of the old message that count; `told` are tags of this
-    struct that comparing layouts has reported already.
+    `offered` are the versions of the old message that count; `told` are tags of this struct that the layout comparison
+    has already reported.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -74,16 +74,16 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """What a tag stood for, if that was another field, and in no version that both specs have."""
+    """Describe the field that had the tag before, if it was another field and the specs share no version with both."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # the layouts of that version tell, with proof
+        return None  # the layouts of that version show it, with proof
     return f"stood for {tag_holder(old)}"
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """What a tag was retired from, if it was, and from another field."""
+    """Describe the field that a tag was retired from, if it was another field."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"once stood for {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -93,11 +93,14 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 
 
 def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Fields, and nulls of fields, of the new spec that are in no version of either spec, and were not so before."""
+    """Yield fields, and nulls of fields, of the new spec that no version of either spec has.
+
+    Fields that the old spec already had so are left out.
+    """
     graph = StructGraph(new.root, new.structs)
     for pair, present in _structs(old, new, graph):
         if pair.new.owner:
-            continue  # a field that this message does not ask for is in no version of it, and no slip
+            continue  # the message does not use this field of an imported struct
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             found = _dead_range(field, twins.get(field.name), present, old.valid_versions)
@@ -111,7 +114,7 @@ def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
 
 
 def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Fields that constructors ask for now, of structs that are no new ones."""
+    """Yield fields that constructors newly require, in structs that are not new."""
     graph = StructGraph(new.root, new.structs)
     for pair, _ in _structs(old, new, graph):
         before = {field.name for field in pair.old.fields if field.required}
@@ -126,7 +129,7 @@ def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """The range of a field that meets neither the versions of its struct nor the old ones, and is not as it was."""
+    """Return the range of a field that newly matches neither the versions of its struct nor the old versions."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -144,7 +147,7 @@ def _dead_range(
 
 
 def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
-    """Fields whose records are of another format now, in `offered` versions of the old message."""
+    """Yield fields whose record format changed, in `offered` versions of the old message."""
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
@@ -156,7 +159,7 @@ def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
-    """Naming a format for the first time breaks nothing, because readers had no format for the records before."""
+    """Yield changed record formats. Adding a format to a field that had none breaks nothing."""
     changed: dict[tuple[str, str], list[int]] = {}
     for version in versions & old.versions & new.versions:
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))
@@ -171,7 +174,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Each struct of the new spec that can be on the wire, with its namesake at the same place in the old one."""
+    """Yield each struct of the new spec that can be on the wire, with the old struct of the same name and path."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:
@@ -192,14 +195,14 @@ def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator
 
 
 _NOTHING = StructSpec(name="Nothing", versions=NONE)
-"""Stands for what the old spec lacks."""
+"""A placeholder for a struct that the old spec does not have."""
 
 _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 """The framing of an item, apart from its type and bits."""
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """What a new spec of a format breaks of the old one; both are one format, or one of them is a message."""
+    """Yield what a new format spec breaks of the old one. One of the two specs may be a message."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -239,7 +242,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Fields at their old place, with their old type and another name."""
+    """Return renamed fields by old name: those with the same index and type."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -277,7 +280,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """The references of an old item to other fields, with their new names."""
+    """Return the references of an old item to other fields, with the new field names."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -288,5 +291,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """The description of a type with new names, without the members of its struct, which are compared separately."""
+    """Return the description of a type with new names, without struct members, which are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -13,21 +13,21 @@ _FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):
-    """A field in both layouts; None where one of them lacks it."""
+    """A field in both layouts; None if a layout does not have the field."""
 
     old: Item | None
     new: Item | None
 
     @property
     def item(self) -> Item:
-        """The field as it is called now, or was called before it went."""
+        """The new field, or the old one if it was removed."""
         found = self.new or self.old
         assert found is not None
         return found
 
 
 def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
-    """Every field of both structs once: those of the new one in wire order, then those that are gone."""
+    """Return every field of both structs once: the new fields in wire order, then the removed ones."""
     olds = {item.name: item for item in old.fields}
     renamed = _renamed(old, new)
     steps = [Step(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]
@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Whether two types have the same bytes under any names; null, lengths and tagged fields apart."""
+    """Whether two types have the same bytes, ignoring names, null, lengths and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):
@@ -48,27 +48,27 @@ def same_shape(old: Type, new: Type) -> bool:
 
 
 def same_width(old: WireType, new: WireType) -> bool:
-    """Whether two types have the same bytes, which mean something else: signed or not, a uuid or any 16 bytes."""
+    """Whether two types have the same bytes with another meaning: signed or unsigned, uuid or any 16 bytes."""
     families = {old.family, new.family}
     return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
-    """The old field of each new one that has a name of its own, by the new name."""
+    """Return the old field of each renamed field, by the new name."""
     names = {item.name for item in old.fields} & {item.name for item in new.fields}
     pairs = [*_between(old.items, new.items, names), *_by_tag(old, new, names)]
     return {theirs.name: ours for ours, theirs in pairs if same_shape(ours.type, theirs.type)}
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Fields without a namesake, in the order in which they follow the same field."""
+    """Pair renamed fields by their order after the same unchanged field."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)
 
 
 def _gaps(items: Iterable[Item], names: set[str]) -> dict[str, list[Item]]:
-    """Fields without a namesake, by the name of the last one before them that has one."""
+    """Group the renamed fields by the nearest unchanged field before them."""
     gaps: dict[str, list[Item]] = {}
     anchor = ""
     for item in items:
@@ -91,7 +91,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message before and after; `how` it was recognized."""
+    """A message before and after; `how` says how the two were matched."""
 
     old: Released
     new: MessageSpec
@@ -100,19 +100,19 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """All messages of two sets."""
+    """The matched messages of two sets."""
 
     pairs: tuple[Pair, ...]
     gone: tuple[Released, ...]
-    """Messages that the new set lacks."""
+    """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:
-        """What a message was before, if it was there."""
+        """Return the old state of a message; None for a new message."""
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 
 def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
-    """Pair the messages of two sets, in the order of the new one."""
+    """Pair the messages of two sets, in the order of the new set."""
     by_name = {each.spec.name: each for each in old}
     by_key = {key: each for each in old if each.spec.valid_versions and (key := api_of(each.spec)) is not None}
     taken: set[str] = set()
@@ -137,7 +137,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """What identifies a message to peers: component, kind and API key; None without a key."""
+    """Return what identifies a message to peers: component, kind and API key; None without a key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

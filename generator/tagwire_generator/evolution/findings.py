@@ -1,4 +1,4 @@
-"""A finding: one breach of one rule, in a run of versions, with its proof where it breaks bytes."""
+"""Findings: one breach of one rule in a run of versions, with a proof if bytes break."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
@@ -13,32 +13,32 @@ FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
 """An impact, or "error" for a spec that breaks a rule of the spec language and can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
-"""The gravest first."""
+"""Most severe first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What is wrong with a change. `line` and `column` count from 1; 0 where the place can't be known."""
+    """A problem with a change. `line` and `column` count from 1; 0 if the position is unknown."""
 
     rule: str
     severity: FindingSeverity
     message_name: str
     versions: str
-    """A range; "" where it is not about versions."""
+    """A range; "" if the finding is not about versions."""
     path: str
-    """The field's, in snake_case without indices: `topics.partitions.leader_id`; "" for the message."""
+    """The field path in snake_case, without indices: `topics.partitions.leader_id`; "" for the message."""
     message: str
     file: str = ""
-    """That of the new spec; of the old one for a message that is gone."""
+    """The new spec's file, or the old spec's for a removed message."""
     line: int = 0
     column: int = 0
     source_line: str = ""
     proof: Proof | None = None
     spot: Spot = WHOLE
-    """The place in the new spec."""
+    """The position in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
-        """What a program reads."""
+        """Return the JSON form."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -53,7 +53,7 @@ class Finding:
         }
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """The same finding at a place of a file."""
+        """Return this finding at a file position."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
 
@@ -67,7 +67,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """A finding about a message, at its name for now."""
+    """Return a finding about a message, positioned at its name for now."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,
@@ -84,7 +84,7 @@ def change(
 
 
 def invalid(problem: Problem, message_name: str) -> Finding:
-    """A spec that can't be compared since it breaks a rule of the spec language."""
+    """Return a finding for a spec that can't be compared because it breaks a rule of the spec language."""
     return Finding(
         rule=problem.rule,
         severity="error",

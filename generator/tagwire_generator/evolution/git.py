@@ -1,4 +1,4 @@
-"""The specs of a git revision: what was released, where releases are commits. Contents come from one `cat-file`."""
+"""Read the released specs from a git revision, with a single `cat-file` process."""
 
 import os
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ class NotAtRevisionError(GitError):
 
 
 def specs_at(revision: str, path: Path) -> list[SpecData]:
-    """The spec at `path`, or the specs of the folder `path`, as they were in a revision.
+    """Return the spec at `path`, or the specs of the folder `path`, as of a revision.
 
-    Their files are called `REVISION:path from the top of the repository`.
-    Raises GitError, and SpecError for a spec in a folder below a component's.
+    Their files are called `REVISION:path from the top of the repository`. Raises GitError, and SpecError for a spec in
+    a folder below a component's.
     """
     place = path.resolve()
     here = place if place.is_dir() else place.parent
@@ -46,7 +46,7 @@ def _commit(here: Path, revision: str) -> str:
 
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
-    """The path and blob of each spec: of the file itself, or of the folder and its components."""
+    """Return the path and blob of each spec: the file, or the specs of a folder and its components."""
     listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )

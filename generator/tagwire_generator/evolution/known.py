@@ -1,13 +1,10 @@
-"""Checks against a lock that found nothing, so that a commit hook reads again only what changed.
+"""Remember passed lock checks, so that a commit hook reads only changed specs.
 
-Kept with what generation keeps (`cache`): keys are hashes of all that a check
-follows from, so what is known is never wrong. Two things are kept: that a set as
-a whole broke nothing, for the commit that touches no spec; and which messages
-broke nothing, for the one that touches some. Messages that share an API key are
-known together, since a request says which versions of its response were offered.
-
-A message can be judged without the others as long as it keeps its name and its
-API key, and takes none of another's. Where that is not so, all are read.
+Results are kept in the generator's cache. Keys hash all inputs of a check, so a hit is never stale. There are two kinds
+of entries: the whole set passed, for commits that change no spec; and which messages passed, for commits that change a
+few. Messages that share an API key are cached together, because a request determines which versions of its response
+were offered. A message can be checked alone as long as it keeps its name and API key, and takes neither from another
+message. Otherwise, all specs are read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -18,7 +15,7 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, may_be_shared
 
-if TYPE_CHECKING:  # what reads specs takes longer to import than to find that nothing changed
+if TYPE_CHECKING:  # the spec readers take longer to import than it takes to find that nothing changed
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.findings import Finding
     from tagwire_generator.evolution.lock import Lock, LockedMessage
@@ -30,18 +27,18 @@ if TYPE_CHECKING:  # what reads specs takes longer to import than to find that n
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """A check that found nothing before."""
+    """The result of a check that passed earlier."""
 
     names: set[str]
-    """The messages of both sides."""
+    """The names of all messages on either side."""
 
     def findings(self) -> "tuple[Finding, ...]":
-        """None."""
+        """Return no findings."""
         return ()
 
 
 class Memory:
-    """What is known of a spec set and its lock, as both are now."""
+    """The cached results of a spec set and its lock in their current state."""
 
     def __init__(self, spec_set: SpecSet, lock: bytes) -> None:
         self._files = [(each, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
@@ -55,29 +52,29 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """The check of the whole set, if it found nothing."""
+        """Return the check of the whole set, if it passed earlier."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """The check of what is not known to be fine; of everything, if that can't be separated."""
+        """Return the check of all messages that are not known to pass; of all messages if they can't be separated."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may show them
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may show headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
         return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))
 
     def keep(self, check: "Check", lock: "Lock") -> None:
-        """Remember what a check did not find; what was known before, and is not any more, is forgotten."""
+        """Save which messages passed, and drop outdated entries."""
         findings = check.findings()
         told = {finding.message_name for finding in findings}
-        # A file whose message has another name, or none, is read again each time: findings name the message.
+        # Findings name the message, so a file whose name differs from its message is read each time.
         told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & told]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
@@ -86,7 +83,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """The messages that are not known to be fine; None if one has no file, or nothing is known."""
+        """Return the messages that are not known to pass; None if a message has no file, or nothing is cached."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}
@@ -100,7 +97,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """The messages that are known together, with the hash of all that they are."""
+        """Yield the messages that are cached together, with the hash of all their inputs."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}
@@ -118,13 +115,13 @@ class Memory:
 
 
 def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
-    """Component, kind and API key of a locked message; None for one without a key."""
+    """Return component, kind and API key of a locked message; None without a key."""
     tree = message.archive[-1].tree if message.current is None else message.current
     return (message.component, tree["type"], tree["apiKey"]) if "apiKey" in tree else None
 
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
-    """Whether the messages of a part keep their names and keys, and new ones take none of the others."""
+    """Whether the messages of a part keep their names and keys, and new messages take none of the others."""
     from tagwire_generator.evolution.field_matching import api_of
 
     owned = {_api(each) for each in lock.messages}

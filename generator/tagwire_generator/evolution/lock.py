@@ -1,4 +1,4 @@
-"""The lock file: the released specs in one file, without what does not reach the wire."""
+"""The lock file: all released specs in one file, without keys that do not affect the wire."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ class LockError(SpecError):
 
 @dataclass(frozen=True, slots=True)
 class LockedEdition:
-    """Versions that were dropped, and the last spec that had them."""
+    """Dropped versions, and the last spec that had them."""
 
     versions: Versions
     tree: Tree
@@ -48,29 +48,29 @@ class LockedEdition:
 
 @dataclass(frozen=True, slots=True)
 class LockedMessage:
-    """What the lock knows of a message."""
+    """The lock entry of a message."""
 
     name: str
     component: str
     current: Tree | None
-    """The spec as it was released last; None if the message is gone."""
+    """The last released spec; None if the message was removed."""
     archive: tuple[LockedEdition, ...] = ()
     retired_tags: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock file in memory; `str()` is its text."""
+    """A lock file in memory; `str()` returns its text."""
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
-    """Those of the spec set when it was released: they decide bytes too."""
+    """The options of the spec set when it was released. They affect bytes."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
-    """The registers that fields have as their enums: numbers and names alone."""
+    """The registers that fields use as enums, with numbers and names only."""
 
     def baseline(self) -> Baseline:
-        """The released side of a check."""
+        """Return the released side of a check."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:
@@ -82,7 +82,7 @@ class Lock:
         return Baseline(specs, invalid)
 
     def only(self, names: Collection[str]) -> "Lock":
-        """What it knows of these messages."""
+        """Return a lock with these messages only."""
         return replace(self, messages=tuple(each for each in self.messages if each.name in names))
 
     def _read(self, message: LockedMessage) -> Released | tuple[Problem, ...]:
@@ -99,7 +99,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # An imported struct lacks the tags that only its later versions have.
+        # An imported struct may skip tags that only its later versions have.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -119,7 +119,7 @@ class Lock:
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
-    """The options that differ from the defaults."""
+    """Return the options that differ from the defaults."""
     defaults = asdict(SpecOptions())
     given = {**asdict(options), "entity_types": dict(options.entity_types)}
     return {key: value for key, value in given.items() if value not in (defaults[key], {})}
@@ -147,7 +147,7 @@ def _edition_text(edition: LockedEdition) -> str:
 
 
 def read_lock(path: Path) -> Lock:
-    """The lock of a file. Raises LockError if the file can't be read, or is not a lock file."""
+    """Read a lock file. Raises LockError if the file can't be read, or is not a lock file."""
     try:
         text = path.read_text("utf-8")
         document = json.loads(text, object_pairs_hook=_once)
@@ -160,7 +160,7 @@ def read_lock(path: Path) -> Lock:
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
         raise LockError(f"{path}: not JSON in UTF-8", file=str(path)) from None
-    except ValueError as error:  # a key twice, or a number of thousands of digits
+    except ValueError as error:  # a duplicate key, or a number with thousands of digits
         raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
@@ -194,12 +194,12 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     if last["name"] != row["name"]:
         raise ValueError(f"the message {row['name']!r} holds the spec of {last['name']!r}")
     for tree in (last, *(each.tree for each in archive)):
-        f"{tree['name']} {tree['type']}".encode()  # both are there, and are text that can be written
+        f"{tree['name']} {tree['type']}".encode()  # fails unless both keys exist and can be encoded
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a key that comes twice, as a merge may leave it, one value would be lost."""
+    """Return a JSON object. Raises ValueError for duplicate keys, which a merge may leave."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -220,9 +220,9 @@ def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
 
 
 def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock:
-    """The lock that releases the specs of `new`, and keeps what `old` knows beside them; None forgets it.
+    """Return a lock that releases the specs of `new` and keeps the history of `old`; None drops the history.
 
-    Raises LockError for record formats. Whether that is a release that breaks the old one is not asked here.
+    Raises LockError for record formats. Does not check whether the release breaks the old one.
     """
     for spec in new.specs.values():
         if spec.format is not None:
@@ -252,14 +252,14 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """The registers of all enums, those of earlier specs among them, by name."""
+    """Return the registers of all enums by name, including enums of earlier specs."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
 
 
 def _register_facts(enum: RegisterSpec) -> Tree:
-    """A register without its prose."""
+    """Return a register without its prose."""
     entries = [
         {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
         for entry in enum.entries
@@ -270,21 +270,24 @@ def _register_facts(enum: RegisterSpec) -> Tree:
 
 
 def _normal_tree(text: str) -> dict[str, Any]:
-    """The spec of a text that is valid, in normal form."""
+    """Return a valid spec in normal form."""
     root = parse(text, file="").root
     assert root is not None, "a spec that could be read can be parsed"
     return normal_form(plain_tree(root))
 
 
 def _facts(tree: Any) -> Any:
-    """A tree without its prose, and without what is for editors."""
+    """Return a tree without prose and editor keys."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Released versions that the new spec lacks, each with the spec that had it last; `last` had the current one."""
+    """Yield released versions that the new spec does not have, each with the last spec that had the version.
+
+    `last` are the versions of the current spec.
+    """
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -307,7 +310,7 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """What is known of tags that no field has any more, by the new paths."""
+    """Return all retired tags, by the new struct paths."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}
@@ -322,13 +325,13 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 
 
 _DROPPED = ("TW960", "TW961")
-"""Dropping is for people to decide, not for a command that adds."""
+"""Versions are dropped by people, not by a command that adds."""
 
 
 def lost(released: Iterable[Baseline], before: SpecTexts, after: SpecTexts) -> Iterator[Finding]:
-    """What a change from `before` to `after` breaks or drops of what was released, once each.
+    """Yield each finding once that a change from `before` to `after` breaks or drops of the releases.
 
-    The specs of `before` are released as well. Of the others only the messages count that the change has.
+    The specs of `before` are released as well. Of `released`, only messages that the change has count.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     told: list[Finding] = []
@@ -342,7 +345,7 @@ def lost(released: Iterable[Baseline], before: SpecTexts, after: SpecTexts) -> I
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Whether a finding is a known one, in no more versions."""
+    """Whether a known finding covers this one, in the same or more versions."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -1,4 +1,4 @@
-"""Compare what belongs to a message as a whole: its attributes and its headers."""
+"""Compare the attributes of whole messages, and their headers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -28,13 +28,13 @@ class Headers:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """These, with the other set's where this one has none: half a set is compared with half a set, too."""
+        """Return these headers, completed with the other set's, because both sets may be partial."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
-        """A version of a request or response with its header before it, as one layout.
+        """Return the layout of a request or response version, with its header in front.
 
-        None if the set's own header has no such version.
+        None if the set's own header does not have the version.
         """
         body = layout_of(message_class(spec, spec.options), version)
         own = self._own.get(HEADER_NAMES[spec.kind])
@@ -53,7 +53,7 @@ class Headers:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """The header with values that a real one would have, where it has such fields."""
+    """Return the header with realistic values in the fields that it has."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:
@@ -82,9 +82,9 @@ def _kafka_header(kind: str, header_version: int) -> StructLayout:
 def head_findings(
     old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
 ) -> Iterator[Finding]:
-    """The findings about the head.
+    """Yield findings about a message's attributes and headers.
 
-    `unstable` are the versions of the old one that were not offered yet, `headers` those of the old set and the new.
+    `unstable` are the versions that the old spec did not offer yet, `headers` the headers of the old set and the new.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"
@@ -98,14 +98,14 @@ def head_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Versions below the newest released one that are unknown.
+    """Yield unknown versions below the newest released version.
 
     Versions in an archive are compared byte by byte instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # a key that was only kept reserved: nothing says which versions there were
+    if newest < 0:  # a removed API whose key is reserved: its versions are unknown
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):
@@ -115,7 +115,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
 
 
 def header_version(spec: MessageSpec, version: int) -> int | None:
-    """The header that goes with a version; None for what has no headers."""
+    """Return the header version of a message version; None for a message without headers."""
     return next((header for versions, header in spec.headers if version in versions), None)
 
 

@@ -1,7 +1,7 @@
-"""The released versions of a message, with which a new spec is compared.
+"""The released versions of a message, for comparison with a new spec.
 
-Usually that is one spec. A lock file has more: specs of versions that were dropped since, which must not
-return with other bytes, and tags that no spec has any more.
+Usually that is one spec. A lock file also has dropped versions, which must not return with other bytes, and retired
+tags.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,12 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""By the path of a struct ("" is the message), then by tag: the field that had it, such as `TraceId string`."""
+"""By struct path ("" is the message), then by tag: the field that had the tag, such as `TraceId string`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Versions that no spec has any more, and the last spec that had them."""
+    """Dropped versions, and the last spec that had them."""
 
     versions: Versions
     spec: MessageSpec
@@ -24,11 +24,11 @@ class Edition:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A message as it was released last, and what is known from before."""
+    """The last released spec of a message, and its history."""
 
     spec: MessageSpec
     is_gone: bool = False
-    """Whether the spec is that of a message which was given up before: its versions are in the archive."""
+    """Whether the message was removed earlier; the archive has its versions."""
     archive: tuple[Edition, ...] = ()
     retired_tags: RetiredTags = field(default_factory=dict)
 
@@ -36,20 +36,20 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """The specs of a set, be they given by name or not, with or without a history."""
+    """Return the specs of a set, given with or without names and histories."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 
 
 class Stability:
-    """Which versions of the messages of a set were not offered yet; those of a response are its request's."""
+    """The versions of each message that were not offered yet. A response follows its request."""
 
     def __init__(self, old: Iterable[Released]) -> None:
         specs = (each.spec for each in old)
         self._requests = {(spec.component, spec.api_key): spec for spec in specs if spec.kind == "request"}
 
     def unstable(self, spec: MessageSpec) -> Versions:
-        """The versions of a message that were not offered yet."""
+        """Return the versions of a message that were not offered yet."""
         request = self._requests.get((spec.component, spec.api_key)) if spec.kind == "response" else None
         decides = request or spec
         if not decides.latest_version_unstable:

@@ -1,4 +1,4 @@
-"""Versions that belong together: one finding for a run of them, not one for each."""
+"""Group versions into runs, so that each run gets one finding."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from tagwire.versions import Versions
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """The ranges without gaps that hold exactly these versions, ascending."""
+    """Yield the ranges without gaps that hold exactly these versions, ascending."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

@@ -1,8 +1,8 @@
-"""Values that show a field: made for a layout, carried from one layout to another, printed as JSON.
+"""Make sample values for a field, convert them to another layout, and print them as JSON.
 
-A witness needs a value in which the field matters: arrays on the path to it have an element, structs on the path
-are present, and the field itself is not its default. Everything else keeps its default, so that the proof is easy
-to read. Layouts here have no classes: values are dicts.
+A proof needs a value in which the field matters: arrays on the path to the field have an element, structs on the path
+are present, and the field itself differs from its default. Everything else keeps its default, so that the proof is easy
+to read. Layouts have no classes here: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """The same layout with dicts for values, and without the fields that its version lacks."""
+    """Return the layout with dicts for values, and without fields that its version does not have."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:
@@ -62,10 +62,10 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
 
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Values of a message in which the field that `names` lead to says something, the most telling first.
+    """Yield message values in which the field at `names` is not its default, the most distinctive first.
 
-    `defaults` are values that the field should be tried with as well. Without
-    names it is the message itself: as it is by default, then with every field set.
+    `defaults` are more values to try for the field. Without names: the default message, then a message with every field
+    set.
     """
     if not names:
         yield _fresh(layout.root)
@@ -76,7 +76,7 @@ def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> It
 
 
 def field_at(layout: Layout, names: Sequence[str]) -> Item:
-    """The field that names lead to, one at least."""
+    """Return the field at the end of a path of at least one name."""
     struct = layout.root
     for name in names[:-1]:
         struct = _inner(struct, name).struct
@@ -88,14 +88,14 @@ def _member(struct: StructLayout, name: str) -> Item:
 
 
 def _inner(struct: StructLayout, name: str) -> Nested:
-    """The struct that a field holds, one or many."""
+    """Return the struct in a field, or in its elements."""
     inner = innermost(_member(struct, name).type)
     assert isinstance(inner, Nested), "the way to a field leads through structs"
     return inner
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """A struct of defaults that can be written, with the first alternative of each union."""
+    """Return a struct of valid defaults, with the first alternative of each union."""
     chosen = {union.alternatives[0] for union in struct.unions}
     return {
         field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
@@ -103,14 +103,14 @@ def _fresh(struct: StructLayout) -> dict[str, Any]:
 
 
 def _default(item: Item) -> Any:
-    """The default of a field; of records that can't be null, whose default is null all the same, an empty one."""
+    """Return the default of a field; empty records where the default null is not allowed."""
     if item.default is DEFAULT_STRUCT and isinstance(item.type, Nested):
         return _fresh(item.type.struct)
     return b"" if item.default is None and not getattr(item.type, "nullable", False) else item.default
 
 
 def _telling(type: Type) -> Iterator[Any]:
-    """Values of a type that are not all the same on the wire, then null where it is allowed."""
+    """Yield values of a type with different bytes, then null if it is allowed."""
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
@@ -129,7 +129,7 @@ def _telling(type: Type) -> Iterator[Any]:
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
-    """A struct of defaults but for the field that the names lead to."""
+    """Return a struct of defaults, with `value` in the field at the end of the path."""
     whole = _fresh(struct)
     name, *rest = names
     if rest:
@@ -142,10 +142,9 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """What a value says in another layout of its version: the fields of both, the others at their default.
+    """Convert a value to another layout of its version. Fields that the source does not have get their default.
 
-    `is_forward`: from the old layout to the new one. What the target has no
-    value for stays as it is, for its writer to refuse.
+    `is_forward`: from the old layout to the new. Values that the target can't represent are kept; writing them fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
@@ -173,7 +172,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """The number of the member that two enums call the same; the value itself of all others."""
+    """Return the number of the target enum's member with the same name; other values unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))
@@ -181,7 +180,7 @@ def _same_member(value: Any, source: WireType, target: WireType) -> Any:
 
 
 def as_json(value: Any, type: Type) -> Any:
-    """A value of a type as JSON, under the keys of Kafka's JSON form."""
+    """Return a value of a type as JSON, with Kafka's JSON keys."""
     if value is None:
         return None
     if isinstance(type, Array):

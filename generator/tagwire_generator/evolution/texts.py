@@ -1,7 +1,6 @@
-"""Spec sets as texts, from a file, a folder, or anything that has files; read into specs, with their problems.
+"""Read spec sets from files, folders or other sources, with their problems.
 
-Specs with the same text in both sets are read once and become one object, because a change usually touches one
-file of hundreds.
+Identical specs in two sets are read once and share one object, because a change usually touches one file of hundreds.
 """
 
 from collections.abc import Hashable, Iterable
@@ -30,38 +29,38 @@ __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
 
 @dataclass(slots=True)
 class SpecTexts:
-    """A spec set that was read: messages that are valid, the others by what is wrong with them."""
+    """A spec set after reading: valid messages, and the problems of invalid files."""
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     """By name."""
     shared: dict[str, MessageSpec] = field(default_factory=dict)
-    """The shared structs, by name. On the wire they are within messages only, which have them among their structs."""
+    """The shared structs by name. They have no wire form of their own: messages contain them."""
     texts: dict[str, str] = field(default_factory=dict)
     """By file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
-    """The errors of specs that can't be compared, by the names of their files."""
+    """The errors of invalid specs, by file name."""
 
 
 def from_file(path: Path, *, file: str | None = None) -> SpecData:
-    """A spec of its own. Raises SpecError if it can't be read."""
+    """Read a single spec. Raises SpecError if it can't be read."""
     return spec_data(SpecFile("", path), file=file)
 
 
 def from_folder(folder: Path) -> list[SpecData]:
-    """The specs of a folder, as `find_specs` finds them; raises SpecError as that does."""
+    """Read the specs of a folder. Raises SpecError as `find_specs` does."""
     return [spec_data(each) for each in find_specs(folder)]
 
 
 class SpecReader:
-    """Reads spec sets; a text that it has read before, with the same options, is the same object again."""
+    """A reader of spec sets. It returns the same object for text that it has read before with the same options."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, ReadResult] = {}
 
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
-        """The specs of a set. Raises no error: the problems of a spec are beside the other specs.
+        """Read the specs of a set. Problems are part of the result, not raised.
 
-        `beside` are other files of the set: the specs can import shared structs of it, and have its registers as enums.
+        `beside` are other files of the set, whose shared structs and registers the specs can use.
         """
         found, files, beside = SpecTexts(), list(files), list(beside)
         importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
@@ -70,7 +69,7 @@ class SpecReader:
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
-                continue  # it has no bytes of its own that a change could break
+                continue  # a register has no bytes that a change could break
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
@@ -81,7 +80,7 @@ class SpecReader:
         return found
 
     def _add_imported(self, found: SpecTexts, spec: MessageSpec, shared: SharedStructs) -> None:
-        """The shared structs of a spec, be they among the files or beside them."""
+        """Add the shared structs that a spec imports."""
         for each in spec.imports:
             struct, known = shared.read(each.name).message, shared.get(each.name)
             if struct is not None and known is not None:
@@ -100,7 +99,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        if result is None or result.message is None:  # what is wrong is told under the file's own name
+        if result is None or result.message is None:  # problems are reported under this file's own name
             place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result
