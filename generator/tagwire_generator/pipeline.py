@@ -1,10 +1,8 @@
-"""From a folder of specs to the texts of a package: the whole way, in one call.
+"""Generate the files of a package from a folder of specs, in one call.
 
-Each spec is a task of its own (read, validate, render), so that it can come
-from the cache or go to another process; then come the rules about the folder
-and the modules of the package as a whole, which need only the summaries. What
-reads and renders is imported by a task, not here: a run that finds everything
-in the cache never pays for lark, jsonschema, jinja2 and black.
+Each spec is a separate task (read, validate, render) that can come from the cache or run in another process. The rules
+for the folder and the package modules follow; they need only summaries. Readers and renderers are imported by the
+tasks, so that a fully cached run does not import lark, jsonschema, jinja2 and black.
 """
 
 import json
@@ -35,18 +33,18 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
-"""Called with the number of specs done and the number of all."""
+"""A callback with the number of finished specs and the total."""
 
 _WORTH_PROCESSES: Final = 4
-"""With fewer specs than this, starting processes costs more than it saves."""
+"""With fewer specs, starting processes costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPackage:
-    """A package in memory: texts by path within its folder, and what was found on the way."""
+    """A package in memory: file contents by path within its folder, and the problems found."""
 
     files: dict[str, str]
-    """Empty if there are errors among the problems: half a package is never written."""
+    """Empty if there are errors, because a package is never written in part."""
     problems: tuple[Problem, ...]
 
     @property
@@ -57,7 +55,7 @@ class GeneratedPackage:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One spec to be made into modules; crosses to other processes."""
+    """One spec to turn into modules; can be sent to another process."""
 
     key: str
     data: bytes
@@ -68,11 +66,11 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The files of the set that may be registers, where the spec may use one as an enum."""
+    """The files of the set that may be registers, if the spec may use an enum."""
     shared: tuple[SpecData, ...]
-    """The specs of the set that may be shared structs; the key has those of them that the spec may import."""
+    """All possible shared structs of the set. The key covers those that the spec may import."""
     headers: frozenset[str]
-    """The headers that the set has, which its requests and responses name to type checkers."""
+    """The headers in the set, which the types of its requests and responses name."""
 
 
 def generate(
@@ -83,12 +81,11 @@ def generate(
     cache_root: Path | None = None,
     progress: Progress | None = None,
 ) -> GeneratedPackage:
-    """The package of a spec set; nothing is written but the cache.
+    """Generate the package of a spec set. Nothing is written but the cache.
 
-    `jobs` is the number of processes, by default one a processor. The cache is
-    that of the project at `cache_root`, by default the set's own. Raises
-    SpecError where the folder of specs, the templates, or the modules of two
-    messages contradict each other; what is wrong with a spec is in `problems`.
+    `jobs` is the number of processes, by default one per processor. The cache is in the project at `cache_root`, by
+    default the set's own. Raises SpecError for a missing folder, or for modules that collide; problems of specs are in
+    `problems`.
     """
     if not spec_set.templates.is_dir():
         raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
@@ -99,7 +96,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
+    if len(summaries) == len(tasks):  # otherwise a request may only seem to have no response
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -128,7 +125,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
 
 
 def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[CacheEntry]:
-    """The entry of each task, in the order of the tasks."""
+    """Return the cache entry of each task, in the order of the tasks."""
     found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
     misses = [task for task in tasks if task.key not in found]
     progress(len(found), len(tasks))
@@ -148,12 +145,12 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
         try:
             yield from pool.map(_make, tasks, chunksize=4)
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # the first failure is told at once, not after all the others
+            pool.shutdown(cancel_futures=True)  # report the first failure without waiting for the other tasks
             raise
 
 
 def _make(task: _Task) -> CacheEntry:
-    """Read, validate and render one spec; without files and summary if it has errors."""
+    """Read, validate and render one spec. With errors, the entry has no files or summary."""
     from tagwire_generator.reading.register import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import Printer, render_message, render_register
@@ -174,7 +171,7 @@ def _make(task: _Task) -> CacheEntry:
 
 @lru_cache(maxsize=2)
 def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
-    """Those of a set, for all its specs that this process reads."""
+    """Return the shared structs of a set, cached for all specs that this process reads."""
     from tagwire_generator.reading.imports import SharedStructs
     from tagwire_generator.reading.register import registers_among
 
@@ -182,7 +179,6 @@ def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers
 
 
 def _is_register(summary: dict[str, Any]) -> bool:
-    """Whether a summary is that of a register, and not of a message."""
     return bool(summary["kind"] == "register")
 
 
@@ -199,7 +195,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the rest is for rules
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the other keys are only for rules
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry
@@ -222,7 +218,7 @@ def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
     owners: dict[str, str] = {}
     for source, entry in made:
         for path, text in entry.files.items():
-            # Not only the same path: some file systems see no difference between upper and lower case.
+            # Compare in lower case, because some file systems ignore case.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
                 made_by = f"{owner} and {source or 'the package itself'}"
                 raise SpecError(f"{made_by} both make {path}; rename the message of one", file=owner)
@@ -235,4 +231,4 @@ def _processors() -> int:
 
 
 def _silent(done: int, total: int) -> None:
-    """Nobody watches."""
+    """Ignore progress."""

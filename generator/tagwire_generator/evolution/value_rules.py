@@ -1,4 +1,4 @@
-"""Changes of the rules about values: enums, keys of maps, and unions."""
+"""Compare the rules for values: enums, map keys and unions."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,10 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """The fields whose union changed, each with the rule and what was and is; a change of a whole union once."""
+    """Yield the fields whose union changed, each with a rule and a description.
+
+    A change of a whole union comes once.
+    """
     said = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in said or rule == "TW931" or "the field was" in text:
@@ -37,7 +40,7 @@ def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> I
 
 
 def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
-    """The rule about a new field with a union; `known` are the fields that the struct had."""
+    """Return the rule for a new field with a union; `known` are the fields that the struct had."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
     return "TW917", f"the union {union.name} was added, of which old peers write no alternative"
@@ -48,7 +51,7 @@ def _by_field(struct: StructLayout) -> dict[str, Union]:
 
 
 def key_change(old: Array, new: Array) -> str | None:
-    """What was and is unique in the elements of an array; None where that is the same."""
+    """Describe how the unique keys of an array changed; None if they did not."""
     if old.unique == new.unique:
         return None
     was, now = (f"unique by {' and '.join(each.unique)}" if each.unique else "not unique" for each in (old, new))
@@ -56,7 +59,7 @@ def key_change(old: Array, new: Array) -> str | None:
 
 
 def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
-    """The rules that a field's new type breaks of its old one, each with what was and what is."""
+    """Yield the rules that a changed enum breaks, each with a description."""
     before, now = (each if isinstance(each, EnumType) else None for each in (old, new))
     if before is None or now is None:
         if before is not now:
@@ -81,7 +84,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Numbers that one side writes and the other refuses, of closed registers."""
+    """Yield changes to closed registers that make one side write numbers which the other rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was taken, and now only those of {now.enum.__name__}, which is closed"

@@ -1,8 +1,7 @@
-"""From two sets of specs to findings: the layouts of every version that both have, and what only specs say.
+"""Compare two sets of specs: layouts of all common versions, and facts that only specs have.
 
-A pair of equal specs costs one comparison. Otherwise each common version is
-expanded and compared, equal differences of neighbouring versions become one
-finding, and each that breaks bytes is proven in the newest of its versions.
+Equal specs cost one comparison. Otherwise each common version is expanded and compared, equal differences in
+consecutive versions become one finding, and each break is proven in the newest of its versions.
 """
 
 from collections import Counter
@@ -35,7 +34,7 @@ from tagwire_generator.model import MessageSpec, StructSpec
 from tagwire_generator.reading.places import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
-"""What layouts say about tags."""
+"""Layout rules for tags."""
 
 
 def compare_specs(
@@ -44,11 +43,10 @@ def compare_specs(
     *,
     known_headers: Iterable[MessageSpec] = (),
 ) -> tuple[Finding, ...]:
-    """What a new set of specs breaks of an old one, by message, the gravest first.
+    """Return what a new set of specs breaks of an old one, by message, most severe first.
 
-    Messages are paired by name, alias, or API key. Places are those of the
-    messages' names; `tagwire_generator.reading.places` finds the fields.
-    `known_headers` are those of the protocol, where the sets are only a part of it.
+    Messages are paired by name, alias, or API key. Findings are positioned at message names;
+    `tagwire_generator.reading.places` finds the fields. `known_headers` are the protocol's headers, for partial sets.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -67,7 +65,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """What a new spec breaks of an old one; they are one message, whatever their names."""
+    """Return what a new spec breaks of an old one. They are treated as one message, whatever their names."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -76,13 +74,13 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[Headers, Headers]:
-    """The headers of both sides; one that has none has the other's."""
+    """Return the headers of both sides. Headers that one side does not have come from the other."""
     before, now = Headers(old), Headers(new).or_those_of(Headers(known))
     return before.or_those_of(now), now.or_those_of(before)
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
-    """The structs that both specs have, each once, the messages themselves first."""
+    """Return the structs that both specs have, each once, the messages themselves first."""
     return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
 
 
@@ -118,7 +116,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """What a new name says; a message that was recognized by its key alone must have kept its bytes."""
+    """Yield findings for a new name. A message that was matched only by its key must have kept its bytes."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -147,7 +145,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Keys of old messages that are now those of others, although the old ones are known under another key, or gone."""
+    """Yield old messages' keys that another message took, though the old message has another key now or was removed."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:
@@ -197,7 +195,7 @@ class _MessageComparison:
             self._structs.setdefault((old, new), steps)
 
     def findings(self, retired: RetiredTags) -> Iterator[Finding]:
-        """All findings of the fields."""
+        """Yield all findings about fields."""
         yield from self.layout_findings()
         offered = self.old.valid_versions - self.unstable
         for pair in self.struct_pairs():
@@ -206,7 +204,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, told=told)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """What differs on the wire and in the classes, a run of versions at a time."""
+        """Yield differences on the wire and in the classes, one per run of versions."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -226,12 +224,12 @@ class _MessageComparison:
         return change(rule, self.new, versions, text, path=path, spot=spot, proof=proof)
 
     def _clearest(self, versions: Versions) -> int:
-        """The version with the fewest other differences, the newest of those: where a proof shows one thing."""
+        """Return the version with the fewest other differences, and of those the newest, for a simple proof."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _told_tags(self, path: str) -> set[int]:
-        """Tags of a struct that a finding from the layouts is about."""
+        """Return the tags of a struct that layout findings cover."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps
@@ -240,7 +238,7 @@ class _MessageComparison:
         return tags
 
     def struct_pairs(self) -> list[StructPair]:
-        """The structs that were compared, each once."""
+        """Return the structs that were compared, each once."""
         pairs: list[StructPair] = []
         for (old, new), steps in self._structs.items():
             before, now = _struct(self.old, old, steps), _struct(self.new, new, steps)
@@ -258,5 +256,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """The JSON names to a field, those of the new spec where it has it."""
+    """Return the JSON names that lead to a field, from the new spec where possible."""
     return tuple(step.item.json_name for step in steps)

@@ -1,10 +1,8 @@
-"""The proof of a break: a value, its old bytes, its new bytes, and what the reader on the other side makes of them.
+"""Prove a break: a value, its old and new bytes, and the result of reading them on the other side.
 
-Nothing here argues. The value is encoded by both layouts and decoded by the
-other one with the interpreter that reads and writes every message; what it
-refuses or gets wrong is the proof. First comes what the old reader makes of
-the new bytes; where it takes them all, what the new reader makes of the old
-ones, as with a null that only the old writer can send.
+Both layouts encode the value, and the interpreter decodes the bytes with the other layout. An error or a wrong value is
+the proof. The old reader is tried with the new bytes first. If it reads them correctly, the new reader is tried with
+the old bytes: for example, only the old writer may be able to send a null.
 """
 
 import re
@@ -30,7 +28,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What one value shows. Where a side can't carry the value, it has no bytes of it."""
+    """A value that shows a break. A side that can't represent the value has no bytes."""
 
     version: int
     value: Any
@@ -38,16 +36,16 @@ class Proof:
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
-    """Who reads the bytes of the other side."""
+    """The side that reads the other side's bytes."""
     error: str
-    """Why it refuses them; "" where it does not."""
+    """The reader's error; "" if it accepts the bytes."""
     reads: Any
-    """What it takes them for, as JSON; None where it refuses them."""
+    """The value that the reader decodes, as JSON; None if it fails."""
     trace: str
-    """Those bytes as the reader goes through them, annotated."""
+    """An annotated trace of the reader decoding the bytes."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The proof as JSON, bytes in hex."""
+        """Return the proof as JSON, with bytes in hex."""
         return {
             "version": self.version,
             "value": self.value,
@@ -60,10 +58,9 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """The proof that a difference at the end of `steps` breaks the bytes; None if no value that was tried shows it.
+    """Return the proof that a difference at the end of `steps` breaks the bytes; None if no sample value shows it.
 
-    The layouts are those of one version. `steps` may come from another one:
-    names are what counts, and in a run of versions they are the same.
+    Both layouts are of one version. `steps` may come from another version of the run, because only names matter.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -98,7 +95,7 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
 
 
 class _Trial:
-    """A value on both sides, and what it is there."""
+    """A sample value, converted to and encoded by both sides."""
 
     def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
         self.layouts: dict[Side, Layout] = {"old": old, "new": new}
@@ -110,7 +107,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """What `reader` gets wrong of the other side's bytes, if there are any and it does."""
+        """Return the reader's error or wrong value for the other side's bytes; None if it reads them correctly."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None
@@ -125,7 +122,7 @@ class _Trial:
     def proof(self, outcome: "_Outcome") -> Proof:
         layout = self.layouts[outcome.reader]
         assert layout.version is not None
-        with showing_sensitive():  # the bytes are made up
+        with showing_sensitive():  # the sample bytes hold no secrets
             shown = annotate(trace(layout, outcome.data))
         return Proof(
             version=layout.version,
@@ -144,19 +141,19 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a reader made of bytes that it should have read."""
+    """The result of reading the other side's bytes."""
 
     reader: Side
     data: bytes
     error: DecodeError | None
     read: Any
     can_carry: bool
-    """Whether the reader's side could have written the value that was meant."""
+    """Whether the reader's side could have written the intended value."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Less for what shows more: a fault in the field itself or a value that is not the one that was sent.
+        """Return a lower number for a clearer proof: an error in the field itself, or a wrong value.
 
-        A version may have other differences, whose faults come before this one's.
+        Other differences of a version may cause errors at earlier fields.
         """
         if self.error is None:
             return 0 if self.can_carry else 1
@@ -169,7 +166,7 @@ def _other(side: Side) -> Side:
 
 
 def _encoded(layout: Layout, value: Any) -> bytes | None:
-    """The bytes of a value; None if the layout can't carry it."""
+    """Return the bytes of a value; None if the layout can't represent it."""
     try:
         return encode(layout, value)
     except EncodeError:

@@ -1,1 +1,1 @@
-"""Data classes and record formats in memory, from which layouts are expanded."""
+"""Make data classes and record formats in memory, from which layouts are expanded."""

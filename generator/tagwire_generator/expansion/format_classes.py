@@ -1,7 +1,7 @@
-"""Record formats as classes made at run time with their field tables, as `message_classes` does for messages.
+"""Make record formats as runtime classes with field tables, as `message_classes` does for messages.
 
-A spec has names of fields and bits; a row has attributes, masks and the fields that frame it. All names are resolved
-here once, so that layouts are made from rows alone.
+A spec has names of fields and bits; a field table row has attributes, masks and framing fields. All names are resolved
+here once, so that layouts need only the rows.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """A format's class with its field tables, enough for its layout."""
+    """Return a format's class with its field tables, sufficient to make its layout."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}
@@ -32,7 +32,7 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
-    """The fields that objects have: not lengths, counts and checksums."""
+    """Return the fields that objects have: all but lengths, counts and checksums."""
     return tuple(field for field in struct.fields if not _is_framing(field))
 
 
@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """The field table of the format and of each of its structs, by name; rows do not name classes yet."""
+    """Return the field tables of a format and its structs, by name. The rows do not reference classes yet."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """The attribute of the field that frames this one, or ""."""
+    """Return the attribute of the field that frames this field, or ""."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

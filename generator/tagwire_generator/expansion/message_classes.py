@@ -1,7 +1,7 @@
-"""Data classes made at run time from a spec, from which the generator expands layouts.
+"""Make data classes at run time from a spec, for expanding layouts in the generator.
 
-They have the same versioned field tables as generated classes, and the runtime expands both by the same code, so there
-is no second version arithmetic.
+They have the same field tables as generated classes, and the runtime expands both with the same code, so version
+arithmetic exists only once.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""
+    """Return a message class with field tables and versions, sufficient for `tagwire.message.field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
@@ -33,7 +33,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """The draft dialect's settings of a message, or None in the released one."""
+    """Return a message's settings for the draft dialect; None for the released dialect."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(
@@ -48,14 +48,14 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """The attributes that together are different in each element of an array; none where elements may be alike."""
+    """Return the attributes whose combination must be unique among the elements of an array, if any."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
 
 
 def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = ()) -> FieldRow:
-    """The row of a field in its struct's versioned field table; `unique` are the keys of its elements."""
+    """Return the row of a field in its struct's field table; `unique` are the keys of its elements."""
     enum = None if field.enum is None else register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
@@ -82,7 +82,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
 
 
 def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
-    """A default as objects have it: a member of an enum, where its number has one."""
+    """Return a default as objects have it: an enum member if the number has one."""
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

@@ -1,4 +1,4 @@
-"""Registers as classes made at run time, for the layouts of messages that use them as enums."""
+"""Make registers as runtime classes, for the layouts of messages that use them as enums."""
 
 from functools import lru_cache
 from types import new_class
@@ -10,7 +10,7 @@ from tagwire_generator.model.register_spec import RegisterSpec
 
 @lru_cache(maxsize=256)
 def register_class(spec: RegisterSpec) -> type[Register]:
-    """The class of a register, the same for equal ones: with the members that the generated class has."""
+    """Return a class with the same members as the generated class. Equal registers share one class."""
 
     def fill(namespace: dict[str, Any]) -> None:
         for entry in sorted(spec.entries, key=lambda entry: entry.key):

@@ -1,7 +1,7 @@
 """The spec model: the meaning of a spec, independent of its dialect and spelling.
 
-Immutable classes check themselves when they are built, so an invalid one can't exist. They know versions and wire
-types, but no Python names and layouts, which are made from them. This module is the table of contents.
+Immutable classes validate themselves when they are built, so an invalid object can't exist. They have versions and wire
+types; Python names and layouts are derived from them.
 """
 
 from tagwire_generator.model.defaults import STRUCT_DEFAULT, Default, StructDefault, implicit_default

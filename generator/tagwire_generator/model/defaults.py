@@ -1,4 +1,4 @@
-"""Defaults and values of fields, and the rules about them."""
+"""Defaults and values of fields, and their rules."""
 
 import enum
 from collections.abc import Iterator
@@ -34,17 +34,17 @@ Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | 
 """A field's default; None is null, () the empty array."""
 
 STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
-"""The default of a struct: one of its own defaults."""
+"""The default of a struct: all its fields have their defaults."""
 
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
-"""Given to `FieldSpec`, stands for the default of its type."""
+"""A marker for `FieldSpec`: use the default of the type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""The rule that a default of a family breaks which is no value of the type; of other families it is TW506."""
+"""The rule for a default that is not of the field's type, by type family; TW506 for other families."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
-    """The default of a field that gives none. Records are null, whether they may be or not."""
+    """Return the default of a field whose spec gives none. Records are always null."""
     meant = _wire(type, semantic)
     if meant is not None and semantic:
         return cast(Default, meant.default)
@@ -56,19 +56,20 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """The wire type of a field that is no array; without a semantic that does not fit, which has a rule of its own."""
+    """Return the wire type of a field; None for arrays.
+
+    An unsuitable semantic is ignored, because another rule covers it.
+    """
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
 def parse_default(
     name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
 ) -> Default:
-    """The value that a spec's text means as the default of a field. The empty text means the implicit one.
+    """Return the default that a spec's text means. The empty text means the implicit default.
 
-    The default of an `enum` may be the name of one of its entries; it means that number.
-
-    Raises InvalidSpec if the text is no value of the type; whether the value
-    is in range, and whether null is allowed, is the field's to check.
+    For an `enum`, the name of an entry means its number. Raises InvalidSpec if the text is not a value of the type. The
+    field checks the range, and whether null is allowed.
     """
     if not text or type.name == "records":
         return implicit_default(type, semantic)
@@ -93,7 +94,7 @@ def parse_default(
 def default_violation(
     name: str, type: FieldType, value: Default, semantic: str = "", *, is_nullable: bool = False
 ) -> Violation | None:
-    """The rule that a value breaks as the default of a field, if it breaks one."""
+    """Return the rule that a field's default breaks; None if it is valid."""
     if value is None:
         expected = "a value, or left out"
         return None if type.can_be_null or is_nullable else _refused("TW507", name, type, "null", expected)
@@ -126,13 +127,13 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
-"""Primitives that are no keys: bytes may be views, and a NaN is not the key that it is."""
+"""Primitives that can't be keys: bytes may be views, and NaN does not equal itself."""
 _WRITTEN: Final = ("property", "which")
-"""What stands in the text of a class that has unions."""
+"""Names used in the source of a class with unions."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """The rules that a field can break by itself."""
+    """Yield the value rules that a single field breaks."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))
@@ -159,7 +160,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 
 def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
-    """The rules about the unions of a struct."""
+    """Yield the union rules that a struct breaks."""
     unions: dict[str, list[int]] = {}
     for position, spec in enumerate(struct.fields):
         if spec.union:
@@ -179,7 +180,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """The rules that need the structs of other fields."""
+    """Yield breaches of the rules that need the structs of other fields."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]
@@ -195,19 +196,19 @@ def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[V
 
 
 def map_keys(struct: "StructSpec") -> tuple["FieldSpec", ...]:
-    """The fields that identify the elements of an array of this struct."""
+    """Return the fields that identify the elements of an array of this struct."""
     return tuple(spec for spec in struct.fields if spec.map_key)
 
 
 def is_key_type(spec: "FieldSpec") -> bool:
-    """Whether values of a field can be the keys of a mapping."""
+    """Whether values of a field can be mapping keys."""
     return not spec.type.is_array and spec.struct is None and spec.type.name not in _UNKEYED
 
 
 def _key_faults(
     message: "MessageSpec", graph: "StructGraph", position: int | None, spec: "FieldSpec", struct: "StructSpec | None"
 ) -> Iterator[tuple[str, str]]:
-    """Why the elements of an array can't have unique keys."""
+    """Yield reasons why the elements of an array can't have unique keys."""
     if spec.type.dimensions != 1 or struct is None:
         if graph.target(spec) is not None or spec.struct is None:
             yield "TW318", f"field {spec.name} is {spec.type}, but only arrays of structs can be unique; remove the key"

@@ -1,6 +1,6 @@
-"""A field of a struct, with all rules that it must keep by itself.
+"""A field of a struct, with all rules that concern the field alone.
 
-Rules that need to know the struct, the message or the dialect are with those.
+Rules that need the struct, the message or the dialect are in their modules.
 """
 
 from collections.abc import Iterator
@@ -36,53 +36,53 @@ MAX_DRAFT_TAG: Final = 2**16 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSpec:
-    """One field. Raises InvalidSpec if it contradicts itself."""
+    """One field. Raises InvalidSpec if its attributes contradict each other."""
 
     name: str
     type: FieldType
     versions: Versions
-    """Where it exists; its parents may narrow this."""
+    """The versions that have the field; parents may narrow them."""
     nullable_versions: Versions = NONE
-    """Where null is legal; may be wider than `versions`."""
+    """The versions that allow null; may be wider than `versions`."""
     tagged_versions: Versions = NONE
-    """Where it is a tagged field (in the draft dialect: an optional one)."""
+    """The versions in which the field is tagged (in the draft dialect: optional)."""
     tag: int | None = None
     default: Default = IMPLICIT
     """A Python value; None is null."""
     ignorable: bool = False
-    """Whether a version that lacks the field may drop its value silently."""
+    """Whether writing a version without the field may drop its value silently."""
     enum: RegisterSpec | None = None
-    """Integers: the register that has their names."""
+    """The register that names an integer's values."""
     required: bool = False
-    """Whether the constructor asks for it."""
+    """Whether the constructor requires the field."""
     union: str = ""
-    """The union that it is an alternative of."""
+    """The union that has the field as an alternative."""
     unique: bool = False
-    """Arrays of structs: whether no two elements have the same map keys."""
+    """Whether the elements of a struct array must have distinct map keys."""
     sensitive: bool = False
-    """Whether its value is a secret, which is shown to nobody who did not ask."""
+    """Whether the value is a secret, shown only on request."""
     entity_type: str = "unknown"
     map_key: bool = False
     zero_copy: bool = False
     flexible_versions: Versions | None = None
-    """Where its length is compact; None: where the message is flexible."""
+    """The versions in which the length is compact; None: the message's flexible versions."""
     record_formats: RecordFormats = ()
-    """Records and bytes: the format of the records in each range of versions."""
+    """The record format for each range of versions, for records and bytes."""
     framing: FramingSpec = _NO_FRAMING
-    """What only fields of record formats have."""
+    """Attributes that only fields of record formats have."""
     is_of_format: bool = False
-    """Whether it stands in a record format."""
+    """Whether the field belongs to a record format."""
     is_optional: bool = False
-    """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
+    """Whether the field is one of the draft dialect's optionalFields, whose keys and limits differ."""
     semantic: str = ""
-    """What its values mean, as `semantic` in a spec; see `meaning`."""
+    """The meaning of the values, as `semantic` in a spec; see `meaning`."""
     precision: int | None = None
-    """Of a decimal: its digits."""
+    """The number of digits of a decimal."""
     scale: int | None = None
-    """Of a decimal: how many of them are behind the point."""
+    """The number of decimal places."""
     about: str = ""
     deprecated: str | None = None
-    """Why it will go, and what to use instead; None where it is not deprecated."""
+    """Why the field is deprecated, and what to use instead; None if it is not."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
     """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
@@ -96,24 +96,24 @@ class FieldSpec:
 
     @property
     def meaning(self) -> str:
-        """The semantic as field tables write it: with its arguments."""
+        """The semantic with its arguments, as written in field tables."""
         if self.semantic != "decimal" or self.precision is None:
             return self.semantic
         return f"decimal({self.precision},{self.scale or 0})"
 
     @property
     def can_be_null(self) -> bool:
-        """Whether the field may be null in some version: perhaps an extension, which rules about messages see to."""
+        """Whether some version may allow null. Message rules check whether that needs an extension."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is written as the absence of the field (TW511)."""
+        """Whether null is written by omitting the field (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property
     def struct(self) -> str | None:
-        """The name of the struct that the field holds, one or many; None for primitives."""
+        """The name of the struct in the field, or in its elements; None for primitives."""
         return self.type.struct
 
     def _violations(self) -> Iterator[Violation]:
@@ -130,7 +130,7 @@ class FieldSpec:
             yield from framing_violations(named(self.name), self.type, self.framing)
 
     def _type_violations(self) -> Iterator[Violation]:
-        """What the type does not allow."""
+        """Yield attributes that the type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
         yield from semantic_violations(self)
         if self.nullable_versions and not self.can_be_null:
@@ -158,7 +158,7 @@ class FieldSpec:
             yield Violation("TW421", "nullableVersions", message, ("versions",))
 
     def _tag_violations(self) -> Iterator[Violation]:
-        """How tag, taggedVersions, versions and nullableVersions go together."""
+        """Yield contradictions between tag, taggedVersions, versions and nullableVersions."""
         name, tag, tagged = named(self.name), self.tag, self.tagged_versions
         if tag is not None and not 0 <= tag <= MAX_TAG:
             most = f"tags are 0 to {MAX_TAG}"

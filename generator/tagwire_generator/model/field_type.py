@@ -1,4 +1,4 @@
-"""Types of fields, and types of other languages that authors of specs may expect."""
+"""Field types, and types of other languages that spec authors may expect."""
 
 import re
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _NAMES: Final = {
     "blob": "bytes",
     "guid": "uuid",
 }
-"""By a name in lower case, the primitive that holds its values."""
+"""The primitive for a foreign type, by lower-case name."""
 _OTHERS: Final = {
     "enum": "write 'int8' and beside it \"enum\": a register names the numbers",
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
@@ -52,7 +52,7 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' and beside it "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' and beside it "semantic": "decimal" with a precision and a scale',
 }
-"""What is more than another name, by its key in `_OTHER_NAMES`."""
+"""Hints for foreign types without a direct equivalent, by the values of `_OTHER_NAMES`."""
 _OTHER_NAMES: Final = {
     "dict": "map",
     "hashmap": "map",
@@ -70,7 +70,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """What to write for a type of another language; "" for an unknown name."""
+    """Suggest a replacement for a type of another language; "" for an unknown name."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")
@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """How an array is written, with the element where that has a name of ours."""
+    """Suggest how to write an array, with the element type if it has an equivalent."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
@@ -101,14 +101,14 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""The most arrays around each other: more are a slip, or ask for structs."""
+"""The maximum depth of nested arrays: a deeper type is a mistake, or should use structs."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """`name` is that of a primitive or of a struct; `dimensions` says how many arrays are around it.
+    """A field type: `name` of a primitive or a struct, in `dimensions` nested arrays.
 
-    Raises InvalidSpec for a name that is neither, and for an array of records.
+    Raises InvalidSpec for an invalid name, and for an array of records.
     """
 
     name: str
@@ -140,7 +140,7 @@ class FieldType:
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":
-        """Read `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`; blanks around each part are dropped.
+        """Parse `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`, ignoring blanks around each part.
 
         Raises InvalidSpec for anything else.
         """
@@ -156,38 +156,38 @@ class FieldType:
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array, perhaps of arrays."""
+        """Whether the type is an array."""
         return self.dimensions > 0
 
     @property
     def is_extension(self) -> bool:
-        """Whether Kafka's own language lacks it."""
+        """Whether Kafka's own language does not have the type."""
         is_primitive = self.struct is None and self.name not in RECORD_TYPES
         return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
 
     @property
     def primitive(self) -> WireType | None:
-        """The primitive, also of an array of them; None for a struct and an array of structs."""
+        """The primitive type, or the primitive element type of an array; None for structs."""
         return wire_type(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:
-        """The struct's name, also of an array of them; None for a primitive."""
+        """The struct's name, or the struct element's name for an array; None for primitives."""
         return None if self.primitive else self.name
 
     @property
     def scalar(self) -> WireType | None:
-        """The primitive, unless this is an array."""
+        """The primitive type; None for arrays."""
         return None if self.is_array else self.primitive
 
     @property
     def can_be_null(self) -> bool:
-        """Whether Kafka's language has a null for the type: for texts, bytes, records, arrays and structs."""
+        """Whether Kafka's language has a null for the type: for strings, bytes, records, arrays and structs."""
         return self.scalar is None or bool(self.scalar.length)
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether the type has a null in the tagwire dialect only: those of a fixed width, behind a marker."""
+        """Whether only the tagwire dialect has a null for the type: types of fixed width, after a marker byte."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""The rules about record formats that concern several fields: lengths, checksums, counts and compression of others.
+"""Record format rules that concern several fields: lengths, checksums, counts and compression.
 
-For framing, a name means a field of the same struct; for conditions, deltas and compression also a field of an
-enclosing struct: the nearest one that has it and was read before.
+In framing keys, a name means a field of the same struct. In conditions, deltas and compression, it can also mean a
+field of an enclosing struct: the nearest such field that was read before.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """The rules about the head of a format, and about its fields together."""
+    """Yield the rules that a format's attributes and fields break."""
     yield from _head_violations(message)
     if graph.cycle:
         return
@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Where each struct is used first: the struct that holds it, and the field."""
+    """Return the first use of each struct: the enclosing struct, and the field."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
@@ -66,7 +66,7 @@ def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
 def fields_before(
     graph: StructGraph, around: Mapping[int | None, tuple[int | None, int]], position: int | None, index: int
 ) -> dict[str, FieldSpec]:
-    """The fields that were read before this one, by name: of its struct, and of those around it."""
+    """Return the fields read before this one, by name, including fields of enclosing structs."""
     structs = dict(graph.owners())
     found: dict[str, FieldSpec] = {}
     while True:
@@ -142,7 +142,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """A field that was read before, and perhaps a group of its bits."""
+    """Yield an error unless the field is read before this one and has the named bits."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

@@ -1,7 +1,6 @@
-"""What only a field of a record format has, as its spec says it: how it is framed, packed and when it is there.
+"""The framing, compression and conditions of a record format's field, as in the spec.
 
-`FramingSpec` checks what one field can know of itself; what it says about other
-fields is for `framing_rules`, which see the whole format.
+`FramingSpec` checks single fields; `framing_rules` checks references between fields.
 """
 
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""In the place of a field's name: all that follows in the struct."""
+"""In place of a field name: everything that follows in the struct."""
 
 
 @dataclass(frozen=True, slots=True)
 class BitsSpec:
-    """A named group of bits, `low` and `high` included; `values` names what it can hold, from 0 on."""
+    """A named group of bits, from `low` to `high` inclusive; `values` names its values, from 0."""
 
     name: str
     low: int
@@ -32,13 +31,13 @@ class BitsSpec:
 
     @property
     def mask(self) -> int:
-        """The bits, as a number."""
+        """The bit mask of the group."""
         return (1 << self.high + 1) - (1 << self.low)
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A field is there only where another one, or a group of its bits, has this value."""
+    """A condition: the field exists only if another field, or a group of its bits, has this value."""
 
     field: str
     bits: str
@@ -47,12 +46,12 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """Names are those of fields in the spec; "" means none, `REST` everything that follows."""
+    """A field's framing. Names are field names in the spec; "" means none, `REST` everything that follows."""
 
     length: str = ""
-    """Before bytes and texts: int16, int32, varint, uvarint, or rest."""
+    """The length encoding of bytes and strings: int16, int32, varint, uvarint, or rest."""
     count: str = ""
-    """Before elements: as `length`."""
+    """The count encoding of arrays, as for `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""
@@ -62,22 +61,22 @@ class FramingSpec:
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """`Field.Bits`: how what is in the field is packed."""
+    """`Field.Bits`: the bits that specify the compression of the field's content."""
     equals: int | None = None
     rewritten: bool = False
-    """Brokers change it in place."""
+    """Whether brokers change the field in place."""
     ascending: str = ""
-    """The elements ascend by this field of theirs."""
+    """The element field by which the elements ascend."""
     not_empty: bool = False
     signed: bool = False
 
     def group(self, name: str) -> BitsSpec | None:
-        """The bits of that name."""
+        """Return the group of bits with this name, or None."""
         return next((group for group in self.bits if group.name == name), None)
 
 
 def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """The rules that a field of a record format keeps by itself."""
+    """Yield the framing rules that a single field breaks."""
     where = f"field {name} is {type}"
     is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
     yield from _length_violations(where, type, framing)
@@ -105,7 +104,7 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
 
 
 def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """How long a text is, how many elements there are."""
+    """Yield errors in the length of a string, or in the count of an array."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
         text = f"{where}; set length to how its length is written: {', '.join(LENGTHS)}"
@@ -142,7 +141,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
 
 
 def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
-    """The rule that bits break which say how a field is packed, if they break one."""
+    """Return the rule that bits break which specify the compression of a field; None if they are valid."""
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None

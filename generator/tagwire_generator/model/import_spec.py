@@ -1,8 +1,7 @@
-"""An import: a shared struct that a spec uses, and which version of it each version of the spec has.
+"""Imports: shared structs that a spec uses, with the struct version for each version of the spec.
 
-A shared struct is a spec of its own. What a user of it sees is the struct in
-the user's versions: `in_versions_of` makes that of it, so that all rules and
-everything behind the model know no other structs than those of one message.
+`in_versions_of` converts a shared struct to the versions of its user, so that rules and later steps handle only
+ordinary structs of a message.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""The rules about imported structs that depend on who uses one; its own spec must obey all others."""
+"""The rules that depend on the user of an imported struct. Its own spec must obey all others."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -31,9 +30,9 @@ class ImportSpec:
 
     name: str
     struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
-    """Without ranges: the only version of the struct."""
+    """Empty if the struct has only one version."""
     is_direct: bool = True
-    """Whether the spec says so itself; False for what the structs that it imports use."""
+    """Whether the spec itself imports the struct; False for imports of imported structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -63,7 +62,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """A struct of the shared struct `owner`, in the versions of a user."""
+    """Convert a struct of the shared struct `owner` to the versions of a user."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -83,7 +82,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Copy a spec with changes that no rule judges: it is valid in all its versions, so also in those of a user."""
+    """Copy a spec with changes, without validation: the original is valid in all its versions."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)
@@ -95,7 +94,7 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """What two imports say together, or the first version of the user for which they disagree."""
+    """Combine two imports of one struct, or return the user's first version for which they disagree."""
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):

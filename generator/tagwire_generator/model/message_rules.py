@@ -1,4 +1,4 @@
-"""The rules about a message's head: its name, versions, headers and fallback."""
+"""Rules for a message's attributes: name, versions, headers and fallback."""
 
 import keyword
 from collections.abc import Iterator
@@ -28,22 +28,22 @@ Kind = Literal[
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 MAX_VERSIONS: Final = 1_000
-"""Valid versions of a message: each has a serializer of its own."""
+"""The maximum number of valid versions of a message; each has its own serializer."""
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
-"""Attributes and modules that a generated package has itself, in lower case."""
+"""Attributes and modules of every generated package, in lower case."""
 
 _WINDOWS_DEVICES: Final = frozenset(
     {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 )
-"""Names that no file can have on Windows, whatever its suffix."""
+"""Names that no file can have on Windows, whatever the suffix."""
 
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
-"""Kafka's own negotiation: its readers know it by name (KIP-511)."""
+"""Kafka's version negotiation, which readers recognize by this name (KIP-511)."""
 
 
 def name_violation(name: str) -> Violation | None:
-    """The rule that a message's name breaks, if it breaks one."""
+    """Return the rule that a message's name breaks; None if it is valid."""
     if is_name(name) and name == snake_case(name):
         text = f"{name} is taken: its class and its module would have the same name; start it with a capital letter"
         return Violation("TW207", "name", text)
@@ -51,7 +51,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """The rule that a name breaks which need not be that of a class: an alias is one too."""
+    """Return the naming rule that a name or an alias breaks; None if it is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:
@@ -67,7 +67,7 @@ def _plain_violation(name: str) -> Violation | None:
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """The rules that hold even for a message without valid versions."""
+    """Yield breaches of the rules that apply even to a message without valid versions."""
     if message.kind not in KINDS:
         yield Violation("TW112", "type", f"unknown message type {quoted(message.kind)}")
     key = message.api_key
@@ -76,7 +76,7 @@ def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def message_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """The rules about the head of a message that has versions."""
+    """Yield breaches of the rules for a message's attributes, if it has versions."""
     yield from _version_violations(message)
     yield from _kind_violations(message)
     yield from _key_violations(message)
@@ -147,7 +147,7 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """One known header for each version, new enough for it."""
+    """Yield errors in headerVersions: each version needs one known header that is new enough."""
     headers = message.header_versions
     if not headers:
         return
@@ -175,7 +175,7 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def implied_headers(message: "MessageSpec") -> tuple[tuple[Versions, int], ...]:
-    """The header version of each range of versions of a message that names none."""
+    """Return the default header version for each range of a message's versions."""
     newest = _HIGHEST_HEADER.get(message.kind)
     if newest is None:
         return ()

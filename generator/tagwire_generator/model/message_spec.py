@@ -1,4 +1,4 @@
-"""A message: its head, its fields and its structs; and the summary that a package index needs."""
+"""A message with its attributes, fields and structs, and the summary that a package index needs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -32,7 +32,7 @@ Dialect = Literal["released", "draft"]
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """How a peer answers a request of a version that it lacks: in `version`, with `error_code` in front."""
+    """How a peer responds to a request in an unsupported version: in `version`, starting with `error_code`."""
 
     version: int
     error_code: int
@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """What a directory's rules and a package's index need of a message, without its fields."""
+    """The facts about a message, without fields, for set rules and the package index."""
 
     name: str
     kind: str
@@ -53,16 +53,16 @@ class MessageSummary:
     column: int = 0
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """The fields that hold integers, as paths of attributes: what a register can name."""
+    """The attribute paths of integer fields, for which registers may have names."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The summary as JSON."""
+        """Return the summary as JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
-        """The summary that `as_dict` wrote."""
+        """Return the summary that `as_dict` wrote."""
         values = dict(summary)
         values |= {key: tuple(values[key]) for key in ("aliases", "numbers")}
         return cls(**values)
@@ -70,53 +70,52 @@ class MessageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpec:
-    """One message of either dialect. Raises InvalidSpec if it contradicts itself.
+    """One message of either dialect. Raises InvalidSpec if its attributes contradict each other.
 
-    A shared struct is one too, of the kind "struct": its fields are those of the
-    struct, and it is flexible where its users are.
+    A shared struct is a message of the kind "struct": its fields are the struct's, and it is flexible where its users
+    are.
 
-    A message whose `valid_versions` are none is gone; its key stays reserved
-    and nothing else of it counts, so it has no fields and structs.
+    A message without `valid_versions` was removed. It only keeps its key reserved, and has no fields or structs.
     """
 
     name: str
     kind: Kind
     valid_versions: Versions
     aliases: tuple[str, ...] = ()
-    """Older names, under which a registry still finds it."""
+    """Older names, by which a registry still finds the message."""
     api_key: int | None = None
     component: str = ""
-    """The subfolder of the spec set: API keys of records are unique within it."""
+    """The subfolder of the spec set. Record API keys are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why `deprecated_versions` will go, or all versions without those; None where the spec says nothing."""
+    """Why `deprecated_versions` (without them: all versions) are deprecated; None if they are not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
-    """Whether it may use the tagwire dialect, which adds to the released one."""
+    """Whether the message may use the tagwire dialect, which extends the released one."""
     about: str = ""
     optional_versions: Versions = NONE
     """The draft dialect's versionsWithOptional."""
     fields: tuple[FieldSpec, ...] = ()
     reserved_tags: tuple[int, ...] = ()
     structs: tuple[StructSpec, ...] = ()
-    """Inline, common and imported ones, each after those that it refers to."""
+    """Inline, common and imported structs, each after the structs that it uses."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """The shared structs among its structs; those that its own fields can use are direct ones."""
+    """The imported shared structs; the message's own fields can use the direct ones."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
-    """Ascending ranges with the header version that each uses; empty if the spec gives none."""
+    """Ascending ranges with the header version of each; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """What only a record format has. Such a message has the single version 0, which is not shown."""
+    """Attributes of a record format. It has the single version 0, which is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
-    """Those of the spec set that it was read with."""
+    """The options of the spec set."""
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)
     root: StructSpec = field(init=False, compare=False, repr=False)
-    """The fields and retired tags of the message itself, as a struct of its name."""
+    """The message's own fields and retired tags, as a struct with the message's name."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -154,15 +153,15 @@ class MessageSpec:
 
     @property
     def headers(self) -> tuple[tuple[Versions, int], ...]:
-        """The header version of each range of versions: what the spec says, or what goes with flexible versions.
+        """The header version for each range of versions: from the spec, or implied by the flexible versions.
 
-        Empty for what is neither request nor response.
+        Empty unless the message is a request or response.
         """
         return self.header_versions or implied_headers(self)
 
     @property
     def discouraged(self) -> Versions:
-        """The versions that will go: the deprecated ones, or all if the message itself is deprecated."""
+        """The deprecated versions; all versions if the message itself is deprecated."""
         if self.deprecated is None or self.deprecated_versions:
             return self.deprecated_versions
         return self.valid_versions
@@ -181,31 +180,33 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """The versions of an imported struct by the message's own; None for a struct that it does not import itself."""
+        """Return the struct version for each message version; None for a struct that the message does not import
+        directly.
+        """
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:
-        """The struct of that name. Raises KeyError if there is none."""
+        """Return the struct of this name. Raises KeyError."""
         return {struct.name: struct for struct in self.structs}[name]
 
     def about_of(self, field: FieldSpec) -> str:
-        """What the spec says about a field, or else about its struct, or about its enum."""
+        """Return the description of a field, or else of its struct or enum."""
         struct = self.struct(field.struct).about if field.struct else ""
         return field.about or struct or (field.enum.about if field.enum else "")
 
     def about_of_struct(self, struct: StructSpec) -> str:
-        """What the spec says about a struct, or else about the first field that has it."""
+        """Return the description of a struct, or else of the first field that uses it."""
         fields = [field for owner in (self.root, *self.structs) for field in owner.fields]
         return struct.about or next((each.about for each in fields if each.struct == struct.name and each.about), "")
 
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
-        """The registers that fields have as their enums, each once."""
+        """The registers that fields use as enums, each once."""
         fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
         return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 
     def summary(self) -> MessageSummary:
-        """What others need to know of this message without its fields."""
+        """Return the summary of this message, without its fields."""
         return MessageSummary(
             name=self.name,
             kind=self.kind,
@@ -231,7 +232,7 @@ class MessageSpec:
 
 
 def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
-    """The structs in their order, but each after those that it refers to; no struct may contain itself."""
+    """Sort structs so that each follows the structs that it uses. No struct may contain itself."""
     by_name = {struct.name: struct for struct in structs}
     found: dict[str, StructSpec] = {}
 

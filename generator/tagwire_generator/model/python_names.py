@@ -1,7 +1,6 @@
-"""Names of the spec as names of Python: the one door through which they pass.
+"""Convert spec names to Python names.
 
-Spec names are checked to be ASCII letters and digits before they come here, so
-what leaves is an identifier and a safe file name.
+Spec names were checked to be ASCII letters and digits, so the results are valid identifiers and safe file names.
 """
 
 import keyword
@@ -13,10 +12,10 @@ from tagwire.message import Message
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})
-"""Names in the text of a data class, which a parameter or an attribute of that name would hide."""
+"""Names used in the source of a data class, which a parameter or an attribute would hide."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
-"""What every data class has already."""
+"""Attributes that every data class already has."""
 
 
 def snake_case(name: str) -> str:

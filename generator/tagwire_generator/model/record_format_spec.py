@@ -1,4 +1,4 @@
-"""The record formats that a message names."""
+"""Record formats: their attributes, and the formats that a message's fields name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,42 +13,42 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A figure of a proposal: `value` in `field` takes `bytes` bytes."""
+    """A size claimed by a proposal: `value` in `field` takes `bytes` bytes."""
 
     field: str
     value: int
     bytes: int
     text: str = ""
-    """The claim in the proposal's own terms."""
+    """The claim in the proposal's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatSpec:
-    """Belongs to a `MessageSpec` whose kind is `format`."""
+    """The format attributes of a `MessageSpec` of the kind `format`."""
 
     name: str
-    """What programs call the format, such as `kip82-int+kip87`."""
+    """The format's name in programs, such as `kip82-int+kip87`."""
     discriminator: str = ""
-    """The field that tells formats apart."""
+    """The field that distinguishes formats."""
     claims: tuple[Claim, ...] = ()
 
 
 RecordFormats = tuple[tuple[Versions, str], ...]
-"""Ascending ranges of versions, each with the name of its format."""
+"""Ascending ranges of versions, each with the name of a format."""
 
 _KEY = "recordFormats"
 _CARRIERS = ("records", "bytes")
 
 
 def record_format_of(formats: RecordFormats, version: int) -> str:
-    """The format of a version; "" where none is named."""
+    """Return the format of a version; "" if none is named."""
     return next((name for versions, name in formats if version in versions), "")
 
 
 def record_format_violations(
     field: str, type: FieldType, versions: Versions, formats: RecordFormats
 ) -> Iterator[Violation]:
-    """What the recordFormats of a field break."""
+    """Yield errors in the recordFormats of a field."""
     if not formats:
         return
     if type.is_array or type.name not in _CARRIERS:
@@ -64,7 +64,7 @@ def record_format_violations(
 
 
 def _range_violations(field: str, versions: Versions, formats: RecordFormats) -> Iterator[Violation]:
-    """Each version of the field has one format."""
+    """Yield an error unless the ranges give each version of the field one format."""
     said = f"recordFormats of {named(field)}"
     if not all(range for range, _ in formats):
         yield Violation("TW415", _KEY, f"{said} has an empty range; remove it")

@@ -1,7 +1,7 @@
-"""A register: keys that are given out, with their names, and who gives out which.
+"""Registers: assigned keys with their names, and who assigns which keys.
 
-A register has no bytes of its own. It becomes constants, with names both ways.
-Frozen; one that contradicts itself can't exist.
+A register has no bytes of its own. It becomes constants and a mapping to their names. Immutable; an invalid register
+can't exist.
 """
 
 import re
@@ -19,12 +19,12 @@ from tagwire_generator.model.violations import Violation, enforce
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")
 _TAKEN: Final = frozenset({"RANGES"})
-"""What the module of a register has beside its constants."""
+"""Names that a register's module has in addition to its constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRangeSpec:
-    """Keys from `first` to `last`, both included."""
+    """Keys from `first` to `last`, inclusive."""
 
     name: str
     first: int
@@ -37,35 +37,35 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """A key that is given out; empty texts are not said."""
+    """An assigned key. Empty strings mean that the spec has no value."""
 
     key: int
     name: str
     constant: str = ""
-    """The name of the constant, without the register's suffix; "" for one made from `name`."""
+    """The constant's name without the register's suffix; "" to make it from `name`."""
     range: str = ""
     description: str = ""
     by: str = ""
     url: str = ""
     notes: str = ""
     deprecated: str | None = None
-    """Why it will go, and what to use instead; None where it is not deprecated."""
+    """Why the entry is deprecated, and what to use instead; None if it is not."""
     codec: str = ""
     retriable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterSpec:
-    """Raises InvalidSpec. A violation's `key` is "ranges" or "entries" and its `field` the position in these."""
+    """A register. Raises InvalidSpec, with "ranges" or "entries" as `key` and the index in that list as `field`."""
 
     name: str
     keys: str
     """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
     suffix: str = ""
     closed: bool = False
-    """Whether fields of this enum have no other numbers."""
+    """Whether fields with this enum reject other numbers."""
     names: tuple[str, ...] = ()
-    """Fields without an enum whose numbers it names where they are shown: a message's path, or *.field for all."""
+    """Fields without an enum whose numbers the register names for display: a message's path, or *.field for all."""
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
@@ -77,15 +77,15 @@ class RegisterSpec:
         enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
 
     def constant(self, entry: RegisterEntry) -> str:
-        """What the constant of an entry is called."""
+        """Return the name of an entry's constant."""
         return (entry.constant or constant_name(entry.name)) + self.suffix
 
     def entry(self, name: str) -> RegisterEntry | None:
-        """The entry of a name; None where there is none."""
+        """Return the entry of this name, or None."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """What a package needs to know of it."""
+        """Return the facts that a package needs."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 
@@ -163,7 +163,7 @@ def constant_name(name: str) -> str:
 
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
-    """The rules that an enum of a field breaks."""
+    """Yield the enum rules that a field breaks."""
     if enum is None:
         return
     wire = type.primitive

@@ -1,4 +1,4 @@
-"""Names that specs may have, and the Python names made from them."""
+"""Valid names in specs, and the Python names made from them."""
 
 import keyword
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
-"""Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
+"""Maximum characters. A module's file name can be twice as long, and must fit file system limits."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
 STRUCT_NAME_RULE: Final = (
@@ -32,12 +32,12 @@ def is_name(text: str) -> bool:
 
 
 def is_struct_name(text: str) -> bool:
-    """Whether a struct may have this name: it becomes a class as it is."""
+    """Whether a struct may have this name, which becomes its class name."""
     return is_name(text) and text[0].isupper() and not keyword.iskeyword(text)
 
 
 def is_format_name(text: str) -> bool:
-    """Whether programs may call a record format so: it is data for them, and never code."""
+    """Whether a record format may have this name, which is only data and never code."""
     return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None
 
 
@@ -45,7 +45,7 @@ SEMANTICS: Final = (*TIMES, "decimal")
 
 
 def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """The rule about `semantic`, `precision` and `scale`."""
+    """Yield the rules that `semantic`, `precision` and `scale` of a field break."""
     where = f"field {named(spec.name)}"
     if spec.semantic != "decimal":
         for key, value in (("precision", spec.precision), ("scale", spec.scale)):

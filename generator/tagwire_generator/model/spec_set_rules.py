@@ -1,8 +1,7 @@
-"""The rules about a set of specs: names, API keys, requests and their responses.
+"""Rules for a set of specs: names, API keys, and requests with their responses.
 
-They need no fields, only the summaries of the messages, so that they can run
-over a package whose specs are all in a cache. API keys are unique within a
-component; names are unique in the set, since the package is flat.
+They need only the message summaries, so that they can run when all specs are cached. API keys are unique within a
+component; names are unique in the set, because the package is flat.
 """
 
 from collections import defaultdict
@@ -18,7 +17,7 @@ from tagwire_generator.project.options import SpecOptions
 
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
-"""The kinds that are found by their API key; coordinator records are checked one by one."""
+"""The kinds that are found by their API key. Coordinator records are checked one by one."""
 
 
 def check_set(
@@ -26,7 +25,7 @@ def check_set(
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Problem, ...]:
-    """What is wrong with the messages and registers of a set, both as summaries; ordered by file and line."""
+    """Return the problems of a set, given as summaries, ordered by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
     found += _register_problems(messages, registers)
@@ -49,7 +48,7 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Each field that a register names exists and holds an integer that is no enum."""
+    """Yield register entries that name a missing field, or a field that is not a plain integer."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:
@@ -88,7 +87,7 @@ def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Every message that is found by its key has one, and none has that of another."""
+    """Yield missing and duplicate API keys."""
     first: dict[tuple[str, int], MessageSummary] = {}
     for message in messages:
         if message.api_key is None:
@@ -103,7 +102,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageSummary]:
-    """The first message of a kind with each API key."""
+    """Return the first message of a kind for each API key."""
     found: dict[int, MessageSummary] = {}
     for message in messages:
         if message.kind == kind and message.api_key is not None:
@@ -112,7 +111,7 @@ def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageS
 
 
 def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
-    """Requests and responses go together."""
+    """Yield requests and responses that do not match."""
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
@@ -154,7 +153,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
 
 
 def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """A record has a key and a value."""
+    """Yield coordinator records without a key or a value."""
     halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
     for kind, other in (("key", "value"), ("value", "key")):
         for api_key, message in halves[kind].items():

@@ -1,4 +1,4 @@
-"""The rules about a message's structs: names, declarations, cycles, sizes."""
+"""Rules for a message's structs: names, declarations, cycles, sizes."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
 MAX_NESTING: Final = 32
-"""Structs within structs, the message included: no recursion over a value or a spec goes deeper."""
+"""The maximum depth of nested structs, including the message. It bounds all recursion over values and specs."""
 MAX_FIELDS: Final = 10_000
-"""Fields of a message in one layout: those of a struct count wherever a field holds it.
+"""The maximum number of fields of a message in one layout, counting a struct's fields for each use.
 
-So the structs of a default object are bounded, too: there is a field for each.
+It also bounds the structs in a default object, because each has a field.
 """
 MAX_EXPANDED: Final = 1_000_000
-"""Fields of a message in all its versions together: each version is expanded."""
+"""The maximum number of fields in all versions together, because each version is expanded."""
 MAX_TAGGED: Final = 1_000
-"""Tagged fields of a struct: Python can't compile a reader with a branch for each of some thousands."""
+"""The maximum number of tagged fields in a struct: Python can't compile a reader with thousands of branches."""
 
 
 def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """The rules about a message's structs and how they hold each other."""
+    """Yield the rules that a message's structs, and their nesting, break."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)
     if graph.cycle:
@@ -65,7 +65,7 @@ def _as(other: StructSpec, name: str) -> str:
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Each struct type is declared, and exists wherever it is used."""
+    """Yield undeclared struct types, and structs in versions that they do not have."""
     used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:
@@ -73,7 +73,7 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            foreign = foreign_type_hint(spec.struct)  # `String`, as Java has it
+            foreign = foreign_type_hint(spec.struct)  # `String`, as in Java
             hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
@@ -117,7 +117,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """No struct nests too deep, and no layout is too large."""
+    """Yield structs that are nested too deep, and layouts that are too large."""
     depth: dict[int | None, int] = {}
     fields: dict[int | None, int] = {}
     for position in (*graph.order, None):
@@ -148,7 +148,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
 
 
 def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
-    """The way down to where most fields are, by names of fields; "" where the struct's own are the most."""
+    """Return the path of field names to the largest struct; "" if this struct has the most fields itself."""
     path: list[str] = []
     while True:
         held = [
@@ -162,7 +162,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """No array element takes no bytes: a count of such elements could not be bounded by the input."""
+    """Yield array elements without bytes: the input could not bound their count."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:
@@ -184,7 +184,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """A version of each kind: between two of these nothing changes."""
+    """Return one version of each distinct layout: nothing changes between two of them."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]
@@ -197,7 +197,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """The structs that take no bytes in a version without tag sections."""
+    """Return the structs without bytes in a version without tag sections."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(
@@ -211,7 +211,7 @@ def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> 
 
 
 def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
-    """The array fields of empty structs that a version really has."""
+    """Yield the array fields with empty elements that can occur in a version."""
     structs = dict(graph.owners())
     reached: set[int | None] = {None}
     waiting: list[int | None] = [None]

@@ -1,4 +1,4 @@
-"""Structs, the graph of structs that contain each other, and the rules about them."""
+"""Structs, the graph of nested structs, and their rules."""
 
 import graphlib
 from collections.abc import Iterator
@@ -16,24 +16,24 @@ from tagwire_generator.model.violations import Violation, enforce
 class StructSpec:
     """One struct. Raises InvalidSpec if its fields contradict each other.
 
-    In the draft dialect the optional fields follow the others.
+    In the draft dialect, optional fields come last.
     """
 
     name: str
     versions: Versions
-    """Where it exists: of an inline struct, the versions of its field; of a message, the valid ones."""
+    """The versions that have the struct: the field's for an inline struct, the valid versions for a message."""
     fields: tuple[FieldSpec, ...] = ()
-    """In the order of the spec, which is that of the wire."""
+    """In spec order, which is wire order."""
     about: str = ""
-    """Of a common struct; what an inline one is for, its field says."""
+    """The description of a common struct. The field describes an inline struct."""
     deprecated: str | None = None
-    """Why it will go, and what to use instead; None where it is not deprecated."""
+    """Why the struct is deprecated, and what to use instead; None if it is not."""
     reserved_tags: tuple[int, ...] = ()
-    """Retired tags: taken, but in no version on the wire."""
+    """Retired tags: not available, and in no version on the wire."""
     is_draft: bool = False
-    """Whether it belongs to a message of the draft dialect, whose tags are fewer."""
+    """Whether the struct is in a draft message, which allows fewer tags."""
     owner: str = field(default="", compare=False)
-    """The shared struct whose module has the class; "" for a struct of the message itself."""
+    """The shared struct whose module has the class; "" for the message's own structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class StructSpec:
 
 
 class StructGraph:
-    """The structs of a message. A position is that in `MessageSpec.structs`; None is the message itself."""
+    """The structs of a message. A position is an index of `MessageSpec.structs`; None is the message itself."""
 
     def __init__(self, root: StructSpec, structs: tuple[StructSpec, ...]) -> None:
         self.root = root
@@ -98,25 +98,25 @@ class StructGraph:
             self.positions.setdefault(struct.name, position)
         self._structs = structs
         self.cycle: tuple[str, ...] = ()
-        """Names of structs that contain each other, the first one again at the end; or empty."""
+        """The names of structs that contain each other, with the first repeated at the end; or empty."""
         self.order: tuple[int, ...] = self._sorted()
-        """Each struct after those that it refers to; empty if there is a cycle."""
+        """All structs, each after the structs that it uses; empty if there is a cycle."""
         self.present: dict[int | None, Versions] = self._present()
-        """Where each struct can be on the wire, as one range around all its uses."""
+        """The versions in which each struct can be on the wire, as one range."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
-        """The message and its structs with their positions."""
+        """Yield the message and its structs with their positions."""
         yield None, self.root
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """All fields, with the position of their struct, the struct, and their own position."""
+        """Yield all fields, each with the position of its struct, the struct, and its own index."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec
 
     def target(self, spec: FieldSpec) -> int | None:
-        """The position of the struct that a field holds; None for primitives and undeclared structs."""
+        """Return the position of a field's struct; None for primitives and undeclared structs."""
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:
@@ -127,13 +127,13 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # the sorter lists each struct before the one that holds it
+            # The sorter lists each struct before the struct that contains it.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()
 
     def _present(self) -> dict[int | None, Versions]:
-        """From the message down: the union of all uses, within the struct's own versions."""
+        """Return the versions of all uses, within the struct's own versions, from the message down."""
         valid = self.root.versions
         present: dict[int | None, Versions] = {p: s.versions & valid for p, s in enumerate(self._structs)}
         uses: dict[int, list[Versions]] = {}
@@ -151,7 +151,7 @@ class StructGraph:
 
 
 def _around(ranges: list[Versions]) -> Versions:
-    """The smallest range that has all of these."""
+    """Return the smallest range that contains these ranges."""
     full = [versions for versions in ranges if versions]
     if not full:
         return NONE

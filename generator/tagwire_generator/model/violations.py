@@ -1,4 +1,4 @@
-"""Violations of rules by specs."""
+"""Breaches of spec rules."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,11 +11,9 @@ from tagwire_generator.diagnostics.problems import RULES
 class Violation:
     """A rule that an object breaks.
 
-    `key` is the spec key that it belongs to, `needs` the other ones that the
-    rule looked at ("message:" before a key of the message): if one of these is
-    wrong itself, this is a mere consequence and not worth a report. `struct`
-    and `field` are positions in `MessageSpec.structs` and `StructSpec.fields`;
-    None is the message itself, or the struct itself.
+    `key` is the spec key to blame. `needs` are other keys that the rule uses ("message:" before a key of the message);
+    if one of them is wrong, this violation is only a consequence and is not reported. `struct` and `field` are indexes
+    of `MessageSpec.structs` and `StructSpec.fields`; None is the message or struct itself.
     """
 
     rule: str
@@ -27,7 +25,7 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """An object of the model that breaks rules; `violations` holds all of them, `errors` all but the warnings."""
+    """A model object that breaks rules; `violations` has all breaches, `errors` all but the warnings."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
@@ -38,7 +36,7 @@ class InvalidSpec(SpecError):
 
 
 def enforce(violations: Iterable[Violation]) -> tuple[Violation, ...]:
-    """The violations if they are all warnings. Raises InvalidSpec if one is an error."""
+    """Return the violations if they are only warnings. Raises InvalidSpec for errors."""
     found = tuple(violations)
     if any(RULES[violation.rule].severity == "error" for violation in found):
         raise InvalidSpec(found)

@@ -1,1 +1,1 @@
-"""A project on disk: its settings and options, its spec files and their history, the cache, and what is written."""
+"""A project on disk: settings, options, spec files and their history, the cache, and output."""

@@ -1,8 +1,8 @@
-"""A cache of rendered texts, so that a hook after a small edit takes as little time as the edit needs.
+"""A cache of rendered files, so that a run after a small edit is fast.
 
-The name of an entry is the hash of everything that its content depends on, so an entry is never outdated. An entry
-begins with the hash of its own content, so a damaged one is ignored. The folder `.tagwire_cache` beside
-pyproject.toml is never committed (it ignores itself) and may be deleted at any time.
+An entry's name is the hash of all its inputs, so an entry is never outdated. An entry begins with a hash of its
+content, so a damaged entry is ignored. The folder `.tagwire_cache`, next to pyproject.toml, is never committed (it
+ignores itself) and may be deleted at any time.
 
 If the cache can't be read or written, the work is done again.
 """
@@ -29,26 +29,26 @@ _TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """What came of one spec, or of one package as a whole."""
+    """The result for one spec, or for a whole package."""
 
     files: dict[str, str]
-    """Texts by path within the package."""
+    """File contents by path within the package."""
     summary: dict[str, Any]
     """The message's summary as a JSON object; empty for a package."""
     problems: tuple[Problem, ...] = ()
 
 
 class Cache:
-    """The entries of one package; those that no run asks for any more go with `prune`."""
+    """The entries of one package. `prune` removes unused entries."""
 
     def __init__(self, root: Path, package: str) -> None:
-        """The cache of `package` in the project at `root`; nothing is made on disk yet."""
+        """Open the cache of `package` in the project at `root`, without creating anything on disk."""
         self._top = root / FOLDER
         self._folder = self._top / package
         self._used: set[str] = set()
 
     def get(self, key: str) -> CacheEntry | None:
-        """The entry of this key; None if there is none, or it is damaged."""
+        """Return the entry of a key; None if there is none, or it is damaged."""
         self._used.add(key)
         try:
             digest, _, content = self._path(key).read_text(encoding="utf-8").partition("\n")
@@ -57,7 +57,7 @@ class Cache:
             return None
 
     def put(self, key: str, entry: CacheEntry) -> None:
-        """Keep an entry for the next run."""
+        """Store an entry for the next run."""
         self._used.add(key)
         content = json.dumps(asdict(entry), ensure_ascii=False)
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ class Cache:
             write_atomically(self._path(key), f"{_digest(content.encode())}\n{content}")
 
     def prune(self) -> None:
-        """Delete what was neither asked for nor put since this object was made."""
+        """Delete entries that were neither read nor stored through this object."""
         kept = {self._path(key).name for key in self._used}
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
@@ -83,7 +83,7 @@ class Cache:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """The hash of some parts, each kept apart from the next."""
+    """Return the hash of a sequence of parts."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -93,11 +93,10 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def environment_key(spec_set: SpecSet) -> str:
-    """The hash of all that every module of a set follows from, beside its spec.
+    """Return the hash of all inputs, besides the spec, that affect every module of a set.
 
-    These are the options and the package's name, the templates (the set's own
-    and ours, since a set may bring only some), the sources of generator and
-    runtime, and the versions of the tools.
+    These are the options and the package name, the templates (the set's own and tagwire's, because a set may override
+    only some), the sources of generator and runtime, and the versions of the tools.
     """
     folders = {spec_set.templates, resources.folder("templates")}
     return key_of(

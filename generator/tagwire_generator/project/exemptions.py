@@ -1,9 +1,7 @@
-"""Which findings are meant: those that an entry of [[tool.tagwire.exceptions]] excuses, with its reason, until its day.
+"""Excuse findings that an entry of [[tool.tagwire.exceptions]] covers, until the entry expires.
 
-They are findings about changes (`tagwire breaking`) or about designs (`tagwire lint`); each command looks only at the
-entries for its own rules.
-
-An expired entry no longer counts, and one without a finding should be removed. Both are reported.
+Findings are about changes (`tagwire breaking`) or designs (`tagwire lint`). Each command uses only the entries for its
+own rules. Expired entries and entries without a finding are reported.
 """
 
 import datetime
@@ -16,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """What an exception looks at."""
+    """The attributes of a finding that exceptions use."""
 
     @property
     def rule(self) -> str: ...
@@ -41,12 +39,12 @@ class Excused(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[F]):
-    """Findings, apart by whether they are excused."""
+    """Findings, separated by whether they are excused."""
 
     findings: tuple[F, ...]
     excused: tuple[Excused[F], ...]
     warnings: tuple[str, ...]
-    """What is wrong with the exceptions themselves: expired ones and idle ones, a sentence each."""
+    """Problems of the exceptions themselves, expired or unused, as sentences."""
 
 
 def judge(
@@ -55,7 +53,7 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Apply the exceptions. `names` are the messages that were judged, None for all: others' entries are not idle."""
+    """Apply the exceptions. `names` are the judged messages, None for all; entries for others don't count as unused."""
     left: list[F] = []
     excused: list[Excused[F]] = []
     expired: dict[int, int] = {}
