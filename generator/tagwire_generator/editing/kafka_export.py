@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield obstacles that no single key shows: headers that Kafka does not imply, and output that is not a valid spec."""
+    """Yield obstacles that no single key shows: headers that Kafka does not imply, and invalid output."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

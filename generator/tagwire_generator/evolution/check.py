@@ -32,10 +32,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two sets of specs.
-
-    With `is_one_message`, each set has one spec, and the two are compared whatever their names.
-    """
+    """Two sets of specs. With `is_one_message`, each set has one spec, and names need not match."""
 
     old: Baseline
     new: SpecTexts

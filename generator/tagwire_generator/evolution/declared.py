@@ -93,10 +93,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 
 
 def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield fields, and nulls of fields, of the new spec that no version of either spec has.
-
-    Fields that the old spec already had so are left out.
-    """
+    """Yield fields, and nulls, of the new spec that newly are in no version of either spec."""
     graph = StructGraph(new.root, new.structs)
     for pair, present in _structs(old, new, graph):
         if pair.new.owner:

@@ -284,10 +284,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield released versions that the new spec does not have, each with the last spec that had the version.
-
-    `last` are the versions of the current spec.
-    """
+    """Yield dropped versions, each with the last spec that had it; `last` are the versions of the locked spec."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))

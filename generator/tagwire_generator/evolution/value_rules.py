@@ -9,10 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield the fields whose union changed, each with a rule and a description.
-
-    A change of a whole union comes once.
-    """
+    """Yield each changed field of a union, and each changed union once, with a rule and a description."""
     said = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in said or rule == "TW931" or "the field was" in text:

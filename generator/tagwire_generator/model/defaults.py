@@ -56,10 +56,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return the wire type of a field; None for arrays.
-
-    An unsuitable semantic is ignored, because another rule covers it.
-    """
+    """Return the wire type of a field; None for arrays. An unsuitable semantic is ignored here."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 

@@ -1,13 +1,13 @@
 """The history of an archive: the releases that have each version, and digests of its bytes.
 
-It is a file beside the specs, with one line per version:
+The history is a file next to the specs, with one line per version:
 
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-The version comes from the last release of the last span. Several spans mean that the version was redefined, or was
-missing for a while. Digests represent bytes (`wire_facts`), so the specs can be proven against every release without
-its jars. The layouts of redefined versions are written out at the end.
+A version's spec comes from the last release of its last span. Several spans mean that the version was redefined, or
+was missing in some releases. Digests represent the wire format (`wire_facts`), so the specs can be checked against every
+release without its jars. The layouts of redefined versions are listed at the end.
 """
 
 import re
@@ -48,13 +48,13 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class MessageHistory:
-    """The versions of a message; spans are in the order of the releases."""
+    """The versions of a message, each with its spans in release order."""
 
     versions: Mapping[int, tuple[Span, ...]]
 
     @property
     def redefined(self) -> tuple[int, ...]:
-        """The versions that did not have the same bytes in all releases."""
+        """The versions whose bytes differ between releases."""
         return tuple(v for v, spans in self.versions.items() if len({span.digest for span in spans}) > 1)
 
 
@@ -65,7 +65,7 @@ class History:
     messages: Mapping[tuple[str, str], MessageHistory]
 
     def __str__(self) -> str:
-        """The text of `history.toml`."""
+        """Return the text of `history.toml`."""
         blocks = [_HEAD]
         for (component, name), message in sorted(self.messages.items()):
             lines = [f"[{component}.{name}]"]
@@ -79,7 +79,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:
-        """One span for each layout of a redefined version: that of the newest release."""
+        """Yield one span for each layout of a redefined version, from the newest release with it."""
         found: dict[str, Span] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:
@@ -91,10 +91,10 @@ class History:
 
 
 def read_history(path: Path) -> History:
-    """The history in a file. Raises SpecError for one that `History` did not write."""
+    """Read the history in a file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # A component may be called layouts too: then its messages are tables, and the layouts are texts.
+        # If a component is called "layouts", its messages are tables here, and the layouts are strings.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -1,12 +1,12 @@
-"""`[tool.tagwire.lint]`: which rules about designs are on, and how grave each is.
+"""`[tool.tagwire.lint]`: which design rules are on, and their severities.
 
     [tool.tagwire.lint]
     select = ["TL"]                       # optional: only these; without it, all but those of the tagwire dialect
     ignore = ["TL43", "TL8"]              # optional: none of these
     severity = { TL51 = "error", TL7 = "note" }
 
-Each entry is the id of a rule or the beginning of one. Where a rule is in
-several entries, the longest decides, as in ruff.
+Each entry is a rule id or the beginning of one. If several entries match a
+rule, the longest applies, as in ruff.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,16 +24,16 @@ _KEYS = ("select", "ignore", "severity")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintSettings:
-    """Raises SpecError for an entry that no rule begins with, or a severity that there is not."""
+    """The lint settings. Raises SpecError for a prefix that matches no rule, or an unknown severity."""
 
     select: tuple[str, ...] = ()
-    """Ids of rules, or how they begin; empty for the rules that are on by themselves."""
+    """Rule ids or prefixes; empty for the rules that are on by default."""
     ignore: tuple[str, ...] = ()
     severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # every command reads settings, and the rules are a file of their own
+            return  # avoid loading the rules, because every command reads settings
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
@@ -47,7 +47,7 @@ class LintSettings:
 
     @classmethod
     def from_mapping(cls, table: Mapping[str, Any]) -> "LintSettings":
-        """The settings of a table. Raises SpecError for an unknown key or a wrong value."""
+        """Return the settings of a table. Raises SpecError for an unknown key or a wrong value."""
         for key in table:
             if key not in _KEYS:
                 raise SpecError(f"there is no key {key!r}; {suggestion(key, _KEYS)}")
@@ -61,7 +61,7 @@ class LintSettings:
         return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
 
     def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
-        """These settings under options of the command line: what is selected there replaces, what is ignored adds."""
+        """Return these settings with command-line options: `select` replaces the settings, `ignore` extends them."""
         chosen = tuple(select)
         return LintSettings(
             select=chosen or self.select,
@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Whether a rule is on; `is_default` says whether it is if nothing is selected."""
+        """Whether a rule is on; `is_default`: whether it is on if nothing is selected."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False
@@ -78,7 +78,7 @@ class LintSettings:
         return not refused or len(refused) < len(chosen)
 
     def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
-        """The severity of a rule here; `own` is that of the rule itself."""
+        """Return the configured severity of a rule; `own` is its default severity."""
         return self.severity.get(_longest(self.severity, rule), own)
 
 

@@ -1,7 +1,7 @@
 """The options of a spec set.
 
-They are in the settings of a project and not in its specs, because they hold for a whole set. The three wire options
-select the second reading of KIP-482's first draft where its text allows two.
+They belong to a project's settings, because they apply to a whole set. The three wire options select the second reading
+of KIP-482's first draft where its text is ambiguous.
 """
 
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from tagwire.text_format import suggestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOptions:
-    """How the specs of one set are read; the defaults are Kafka's rules.
+    """How the specs of a set are read; the defaults are Kafka's rules.
 
-    Raises SpecError for a value that an option does not have.
+    Raises SpecError for an invalid value.
     """
 
     dialect: Literal["kafka", "tagwire"] = "kafka"
-    """Whether specs that don't name their dialect may use what Kafka's language lacks."""
+    """Whether specs that don't name their dialect may use extensions of Kafka's language."""
     tag_gaps: bool = False
-    """Tags of a struct need not count up from 0: a vendor may have a range of its own."""
+    """Whether a struct's tags may have gaps, for example for a vendor's own range."""
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
     """Draft dialect: the varint kind of the length before an optional field."""
     length_counts_tag: bool = False
-    """Draft dialect: whether that length counts the two bytes of the tag as well."""
+    """Draft dialect: whether that length includes the two bytes of the tag."""
     allow_struct_arrays: bool = False
     """Draft dialect: whether an optional field may be an array of structs."""
     unanswered_versions: bool = False
-    """A request may have versions that its response lacks, as in some releases of Kafka."""
+    """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """Record formats: how fields compare by which elements ascend (header keys of KIP-82's first draft)."""
+    """Record formats: how the key fields of ascending elements compare (header keys of KIP-82's first draft)."""
     entity_types: tuple[tuple[str, str], ...] = ()
-    """Entity types besides Kafka's, each with its wire type; "" for any. Settings have a table, or a list of names."""
+    """Additional entity types, each with its wire type; "" for any. Settings have a table, or a list of names."""
 
     def __post_init__(self) -> None:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
@@ -50,9 +50,9 @@ class SpecOptions:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
-        """The options of a settings table, keys as the attributes here.
+        """Return the options of a settings table, whose keys are the attributes of this class.
 
-        Raises SpecError for an unknown key or a value that the option does not have.
+        Raises SpecError for an unknown key or an invalid value.
         """
         known = [field.name for field in fields(cls)]
         for key in settings:

@@ -1,16 +1,16 @@
-"""The order of releases: by their numbers, not by their letters."""
+"""Sort releases by number."""
 
 import re
 
 
 def release_order(name: str) -> tuple[object, ...]:
-    """What the names of releases are sorted by: `3.10.0` comes after `3.9.2`, and `4.0.0-rc1` before `4.0.0`."""
+    """Return the sort key of a release name: `3.10.0` comes after `3.9.2`, and `4.0.0-rc1` before `4.0.0`."""
     numbers, dash, rest = name.partition("-")
     return _words(numbers), not dash, _words(rest), name
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Numbers by their value, and words before numbers; pairs, since a number and a word can't be compared."""
+    """Split into words that sort before numbers. Pairs make numbers and words comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))

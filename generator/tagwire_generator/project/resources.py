@@ -1,6 +1,6 @@
-"""The folders of templates and specs.
+"""Find the folders of templates and specs.
 
-In a wheel they are inside `tagwire_generator`, in a checkout at the top of the repository (`hatch_build.py` moves
+They are inside `tagwire_generator` in a wheel, and at the top of the repository in a checkout (`hatch_build.py` moves
 them). Only this module knows the difference.
 """
 
@@ -15,9 +15,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: Literal["templates", "message_specs"]) -> Path:
-    """The folder of this name that belongs to the installed generator.
+    """Return the installed folder of this name.
 
-    Raises TagwireError if an installation lost it.
+    Raises TagwireError for an incomplete installation.
     """
     for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
         if place.is_dir():
@@ -26,7 +26,7 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
 
 
 def templates(name: str) -> Path:
-    """Our templates for something other than Python, by their name, such as `@markdown`.
+    """Return the built-in templates for another target than Python, by name, such as `@markdown`.
 
     Raises TagwireError for an unknown name.
     """

@@ -16,7 +16,7 @@
     [tool.tagwire.lint]                   # optional: see LintSettings
     ignore = ["TL43"]
 
-    [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` or `tagwire lint` that is meant
+    [[tool.tagwire.exceptions]]           # a excused finding of `tagwire breaking` or `tagwire lint`
     rule = "TW903"
     message = "FooRequest"
     path = "topics.name"                  # optional: this field only
@@ -24,10 +24,9 @@
     reason = "nobody has used version 3 yet"
     until = 2027-01-31                    # the last day on which it counts, or "never"
 
-All paths are relative to pyproject.toml, and absolute ones are refused: the
-name of a spec stands in the header of its module, which must be the same on
-every machine. Without any set there is one: message_specs/ becomes
-generated/messages.
+All paths are relative to pyproject.toml, and absolute paths are rejected: the
+path of a spec is in the header of its module, which must be the same on every
+machine. Without any set, message_specs/ becomes generated/messages.
 """
 
 import datetime
@@ -60,79 +59,79 @@ _EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "unti
 
 
 class SettingsError(SpecError):
-    """Settings that can't be meant so; `file` is the pyproject.toml."""
+    """Invalid settings; `file` is the pyproject.toml."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecSet:
-    """A folder of specs and the package that it becomes."""
+    """A folder of specs and the package generated from it."""
 
     root: Path
-    """The folder of pyproject.toml; absolute."""
+    """The folder of pyproject.toml, absolute."""
     specs: Path
-    """The folder of the specs; absolute."""
+    """The folder of the specs, absolute."""
     package: str
     """The package's import name, such as `tagwire_drafts.kip482`."""
     output: Path
-    """The folder that holds the package's top level; absolute."""
+    """The folder that holds the package's top level, absolute."""
     options: SpecOptions
     templates: Path
-    """The folder of the templates; absolute."""
+    """The folder of the templates, absolute."""
     lock: Path | None = None
-    """The file that remembers what was released; absolute."""
+    """The lock file with the released specs, absolute."""
     registers: Path | None = None
-    """The folder of the registers that become modules of the package; absolute."""
+    """The folder of registers that become modules of the package, absolute."""
     formatter: str = "black"
-    """Formats the generated Python: one of `FORMATTERS`."""
+    """The formatter of generated Python: one of `FORMATTERS`."""
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The folders that are read: specs, and registers."""
+        """The folders to read: specs and registers."""
         return (self.specs,) if self.registers is None else (self.specs, self.registers)
 
     @property
     def directory(self) -> Path:
-        """The package's own folder, all of whose generated files are this set's."""
+        """The package's own folder. All generated files in it belong to this set."""
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """All specs of the set with their bytes, named as in reports. Raises SpecError if one can't be read."""
+        """Read all specs of the set, named as in reports. Raises SpecError if one can't be read."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
-        """How a file is called in headers and reports: from `root`, with slashes on every system."""
+        """Return a file's name for headers and reports: relative to `root`, with slashes on every system."""
         return Path(os.path.relpath(path, self.root)).as_posix()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """A change or a design that is meant, though a rule finds it: an entry of [[tool.tagwire.exceptions]]."""
+    """An entry of [[tool.tagwire.exceptions]]: a change or design that is intended although a rule reports it."""
 
     rule: str
     message: str
     reason: str
     until: datetime.date | None
-    """The last day on which it counts; None for ever."""
+    """The last day on which the entry applies; None for no end."""
     path: str | None = None
     """The field; None for all, "" for the message itself."""
     versions: Versions | None = None
-    """The finding's versions must be within these; None for all."""
+    """The entry applies to findings within these versions; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The spec sets of one project, and the changes in them that are meant."""
+    """The spec sets of a project, its exceptions and its lint settings."""
 
     root: Path
     sets: tuple[SpecSet, ...]
     exemptions: tuple[Exemption, ...] = ()
     lint: LintSettings = field(default_factory=LintSettings)
     is_declared: bool = True
-    """Whether the sets are in pyproject.toml; if not, there is the one of a project without settings."""
+    """Whether pyproject.toml lists the sets; otherwise there is one default set."""
 
     def project_sets(self) -> tuple[SpecSet, ...]:
-        """The sets, for a command that names none. Raises SettingsError where there is no project at all."""
+        """Return the sets, for a command that names none. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
@@ -144,31 +143,30 @@ class Settings:
 
     @property
     def change_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions from rules about changes."""
+        """The exceptions from change rules."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
 
     @property
     def design_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions from rules about designs."""
+        """The exceptions from design rules."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """The first set whose specs or registers include this file or folder, if any."""
+        """Return the first set whose specs or registers include this file or folder, or None."""
         place = path.resolve()
         return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder with a pyproject.toml, from `start` upwards; `start` itself if there is none."""
+    """Return the nearest folder with a pyproject.toml, from `start` upwards; `start` if there is none."""
     here = start.resolve()
     return next((folder for folder in (here, *here.parents) if (folder / _FILE).is_file()), here)
 
 
 def load(root: Path) -> Settings:
-    """The settings of the project whose folder is `root`.
+    """Read the settings of the project in the folder `root`.
 
-    Raises SettingsError for what can't be read, unknown keys, wrong values,
-    and packages that would write into each other.
+    Raises SettingsError for unreadable files, unknown keys, wrong values, and overlapping packages.
     """
     root = root.resolve()
     file = root / _FILE
@@ -259,7 +257,7 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
 
 
 def _output(file: Path, where: str, value: object) -> Path:
-    """A folder of the project: stale files are deleted from it."""
+    """Return a folder in the project. It must be inside, because stale files in it are deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
         text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
@@ -277,7 +275,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_fault(name: str) -> str:
-    """Why no generated package may have this import name, as the end of a sentence; "" if it may."""
+    """Return why no generated package may have this import name, as the end of a sentence; "" if it may."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"
@@ -309,7 +307,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # here: few projects have exceptions, and every command reads settings
+    # Imported here because few projects have exceptions, and every command reads settings.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
@@ -358,7 +356,7 @@ def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
 
 
 def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
-    # Stale files are looked for in the whole folder of a package: inside another one they would be each other's.
+    # Packages must not nest: each would delete the other's files as stale.
     for number, one in enumerate(sets):
         for other in sets[:number]:
             if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):

@@ -1,8 +1,7 @@
-"""Which files are the specs of a folder, and to which component each belongs.
+"""Find the spec files of a folder, and the component of each.
 
-The rule is flat on purpose: `*.json` directly in the folder have no component,
-those in a subfolder have its name as theirs, and there is nothing deeper. A
-file below that would be a spec that nobody reads, so it is an error.
+The structure is flat on purpose: `*.json` files directly in the folder have no component, and files in a subfolder have
+its name as their component. Files in deeper folders are an error, because they would never be read.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Final
 from tagwire.errors import SpecError
 
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
-"""By kind of message: the name of the message that is its header."""
+"""The name of the header message, by message kind."""
 
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
@@ -27,19 +26,19 @@ _NO_VERSIONS: Final = re.compile(rb'"validVersions"\s*:\s*"none"')
 
 @dataclass(frozen=True, slots=True, order=True)
 class SpecFile:
-    """A spec on disk; sorts by component, then name."""
+    """A spec file; sorts by component, then name."""
 
     component: str
-    """The subfolder's name, "" for none."""
+    """The subfolder's name; "" for none."""
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class SpecData:
-    """The bytes of one spec, wherever they come from."""
+    """The bytes of one spec, from any source."""
 
     file: str
-    """How it is called in reports."""
+    """The file name in reports."""
     component: str
     data: bytes
 
@@ -50,7 +49,7 @@ class SpecData:
 
 
 def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
-    """A spec with its bytes. Raises SpecError if it can't be read."""
+    """Read a spec file. Raises SpecError if it can't be read."""
     try:
         return SpecData(file or str(spec.path), spec.component, spec.path.read_bytes())
     except OSError as error:
@@ -58,10 +57,10 @@ def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
 
 
 def find_specs(folder: Path) -> list[SpecFile]:
-    """The specs of a folder, sorted; names that begin with a dot are not looked at.
+    """Return the specs of a folder, sorted; hidden files are ignored.
 
-    Raises SpecError if the folder can't be read, has no specs, has some too deep,
-    or has names that would not be safe in generated code.
+    Raises SpecError if the folder can't be read, has no specs, has specs too deep, or has names that would not be safe
+    in generated code.
     """
     if not folder.is_dir():
         raise SpecError(f"{folder}: no such folder of specs", file=str(folder))
@@ -84,17 +83,17 @@ def find_specs(folder: Path) -> list[SpecFile]:
 
 
 def may_be_register(data: bytes) -> bool:
-    """Whether a file can hold a register: a look at its bytes, without parsing it."""
+    """Whether a file may hold a register, without parsing it."""
     return b'"register"' in data
 
 
 def uses_registers(data: bytes) -> bool:
-    """Whether a spec can have a field with an enum: a look at its bytes, too."""
+    """Whether a spec may have a field with an enum, without parsing it."""
     return b'"enum"' in data
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """The headers that a set has classes of, by a look at the bytes of the files that are named after them."""
+    """Return the headers for which a set has classes, by scanning the files with their names."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
@@ -112,7 +111,7 @@ def _component(parts: tuple[str, ...], place: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # The path stands in the first line of generated modules, where a line break would begin a line of code.
+    # The path is in the first line of generated modules, where a line break would start a line of code.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name has a character that can't be printed; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would wait for a writer
@@ -127,14 +126,14 @@ def _refuse(error: OSError) -> None:
 
 
 def may_be_shared(data: bytes) -> bool:
-    """Whether a text can be that of a shared struct; without parsing, so it may say yes for others."""
+    """Whether a file may hold a shared struct, without parsing it. May be wrong for other files."""
     return b'"struct"' in data or _ESCAPE in data
 
 
 def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
-    """Of the texts that may be shared structs, those that a text may import, and what these may import.
+    """Return the possible shared structs that a spec may import, directly or through others.
 
-    By the names that stand in the texts, so there may be more of them than needed, but none is missing.
+    The search compares names in the texts, so it may return too many, but never too few.
     """
     waiting, found = [data], dict[str, SpecData]()
     others = {each.file: (each, _names(each.data)) for each in shared}
@@ -152,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """The name of a spec; where comments hide it from a plain parser, all that may be it."""
+    """Return the name of a spec; all candidates if comments prevent parsing it as JSON."""
     try:
         tree = json.loads(data)
     except ValueError:

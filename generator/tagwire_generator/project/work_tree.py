@@ -1,7 +1,6 @@
-"""git, asked by its own command, as hooks and CI have it: which files of a work tree it knows.
+"""Run git to find out which files of a work tree it tracks, and what is staged.
 
-Paths go to it literally and come back with zero bytes between them, so that no
-file name can be taken for anything else.
+Paths are passed literally and read with NUL separators, so that no file name can be misread.
 """
 
 import os
@@ -14,17 +13,17 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""What git tells its hooks of a repository: files are looked for in the one that their folder is in."""
+"""Variables that git sets for hooks. They are removed, so that git uses the repository of the folder."""
 
 
 class GitError(TagwireError):
-    """What git can't do: no git, no repository, no such revision."""
+    """A git failure: git is not installed, or there is no such repository or revision."""
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """What git prints, run in a folder; `index` is another index than the repository's.
+    """Run git in a folder, and return its output; `index` replaces the repository's index.
 
-    Raises GitError with what it says.
+    Raises GitError with git's message.
     """
     command = ["git", "--literal-pathspecs", *arguments]
     environment = {key: value for key, value in os.environ.items() if key not in _PLACES}
@@ -43,15 +42,14 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
 
 
 def is_hook(environment: Mapping[str, str]) -> bool:
-    """Whether this is a commit hook: git names the index of the commit, pre-commit says so itself."""
+    """Whether this is a commit hook: git or pre-commit set a variable."""
     return "PRE_COMMIT" in environment or "GIT_INDEX_FILE" in environment
 
 
 def unknown_files(files: Iterable[Path]) -> list[Path]:
-    """Those of these files that are in a work tree, but not in its index, and not ignored either.
+    """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are not among them. In a hook the index is the one
-    that is committed. Raises GitError where git fails.
+    Files outside any work tree are left out. In a hook, the index is the commit's. Raises GitError.
     """
     found: list[Path] = []
     for top, members in _by_tree(files).items():
@@ -63,7 +61,7 @@ def unknown_files(files: Iterable[Path]) -> list[Path]:
 
 
 def staged_differently(files: Iterable[Path]) -> list[Path]:
-    """Those of these files whose staged content is not what is on disk. Raises GitError where git fails."""
+    """Return the files whose staged content differs from the file on disk. Raises GitError."""
     found: list[Path] = []
     for top, members in _by_tree(files).items():
         folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
@@ -74,7 +72,7 @@ def staged_differently(files: Iterable[Path]) -> list[Path]:
 
 
 def copy_staged(folder: Path, target: Path) -> Path:
-    """Write what is staged below a folder to `target`, and return the folder's copy there. Raises GitError."""
+    """Write the staged files below a folder to `target`, and return the folder's copy there. Raises GitError."""
     top = _top(folder)
     if top is None:
         raise GitError(f"{folder}: not in a git work tree, so nothing is staged")
@@ -86,7 +84,7 @@ def copy_staged(folder: Path, target: Path) -> Path:
 
 
 def copy_ignored(folder: Path, target: Path) -> None:
-    """Copy the files below a folder that git ignores, which no commit has, so `target` has them as on disk."""
+    """Copy the ignored files below a folder to `target`, because no commit contains them."""
     top = _top(folder)
     if top is None or not folder.is_dir():
         return
@@ -99,7 +97,7 @@ def copy_ignored(folder: Path, target: Path) -> None:
 
 
 def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
-    """Files by the work tree that they are in; those outside of any are left out."""
+    """Group files by work tree. Files outside any work tree are left out."""
     trees: dict[Path, list[Path]] = {}
     for file in files:
         top = _top(file)
@@ -109,12 +107,12 @@ def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _top(path: Path) -> Path | None:
-    """The work tree that a file or folder is in; a tree within another one (a submodule) is its own."""
+    """Return the work tree that contains a path. A submodule is a work tree of its own."""
     place = path.parent.resolve() / path.name
     return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
 
 
 def _index(top: Path) -> Path | None:
-    """The index of the commit that a hook judges: `git commit FILE` has one of its own."""
+    """Return the index of the commit that a hook checks: `git commit FILE` uses a separate index."""
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None

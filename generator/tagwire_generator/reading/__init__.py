@@ -1,1 +1,1 @@
-"""From the tree to the spec model, with all problems at once."""
+"""Convert a parsed spec to the spec model, and report all problems at once."""

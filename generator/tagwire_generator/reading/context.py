@@ -1,10 +1,8 @@
-"""What the readers of a spec's parts share: reports with places, and no follow-up noise.
+"""State shared by the readers of a spec: positioned reports, without consequential errors.
 
-A rule speaks of an object and its keys; a `Part` knows where these stand. What
-breaks a rule is reported and then forgotten: the part is built again without
-it, so that the rest of the file is still checked against something valid. The
-forgotten keys are the part's `wounds`, and no rule that rests on one of them
-is reported: it would only say that we guessed.
+A rule concerns an object and its keys; a `Part` has their positions. Keys that break a rule are reported and dropped,
+and the part is built again without them, so that the rest of the file is checked against valid values. Dropped keys are
+the part's `wounds`. No rule that depends on them is reported, because it would judge a guess.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""Stands for versions that could not be read: no rule finds fault with it."""
+"""A placeholder for versions that could not be read; no rule reports it."""
 
 
 class _Checked(Protocol):
@@ -36,9 +34,9 @@ T = TypeVar("T", bound=_Checked)
 
 
 class Part:
-    """An object of the spec under construction: its node, and the keys that went wrong.
+    """A spec object under construction: its node, and its wrong keys.
 
-    `spelled` gives the key of the spec where it differs from that of the model.
+    `spelled` maps model keys to spec keys where the two differ.
     """
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
@@ -47,13 +45,13 @@ class Part:
         self._spelled = spelled or {}
 
     def place(self, key: str) -> Node:
-        """The value of a key; the object itself where it has no such key."""
+        """Return the value of a key; the object itself if the key is absent."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 
 
 class Reading:
-    """One spec while it is read."""
+    """The state of reading one spec."""
 
     def __init__(
         self,
@@ -65,18 +63,18 @@ class Reading:
     ) -> None:
         self.options = options
         self.registers = registers
-        """Those of the spec set; None where the set is not known: then names are taken on trust."""
+        """The registers of the spec set. None if the set is unknown: names are then not checked."""
         self.shared = shared
-        """Where imports are looked up; None where nobody asks what they are."""
+        """Where imports are looked up. None if imports are not resolved."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
         self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")
-        """Whether the spec may use what only the tagwire dialect has."""
+        """Whether the spec may use the tagwire dialect's extensions."""
         self.optional_versions = EVERYWHERE
-        """The draft's versionsWithOptional, as soon as it is known."""
+        """The draft dialect's versionsWithOptional, once it has been read."""
         self.problems: list[Problem] = [*document.problems]
         self.message_wounds: set[str] = set()
-        """Keys of the message that went wrong; "structs", "uses", "members", "unions" if some could not be read."""
+        """Wrong keys of the message; "structs", "uses", "members", "unions" if some could not be read."""
         self._source = document.source
         self._refused: set[int] = set()
         own_types = {name for name, _ in options.entity_types}
@@ -93,16 +91,16 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
-        """Add a problem at a node's place; `because` is another file, if its errors are all that is wrong."""
+        """Add a problem at a node; `because` is another file if only its errors cause the problem."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_refused(self, node: Node) -> bool:
-        """Whether the schema has refused this value, or one in it, already."""
+        """Whether the schema has already rejected this value, or a value in it."""
         return any(id(each) in self._refused for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
-        """The value of a key; None if it is absent or wrong (then it is among the part's wounds)."""
+        """Return the value of a key; None if it is absent or wrong. Wrong keys are added to the part's wounds."""
         node = part.node.get(key)
         if node is None:
             return None
@@ -126,7 +124,7 @@ class Reading:
         return value
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
-        """What `make` makes of the values, without those that break a rule; the rest is reported."""
+        """Build an object without the values that break a rule, and report those."""
         while True:
             try:
                 built = make(values)
@@ -144,7 +142,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation of a part, unless it rests on a value that is wrong itself."""
+        """Report a violation of a part, unless it depends on a wrong value."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

@@ -1,4 +1,4 @@
-"""Read a field and its framing."""
+"""Read fields and their framing."""
 
 import re
 from collections.abc import Mapping
@@ -66,11 +66,11 @@ def _record_formats(node: Node) -> RecordFormats:
 _OWN: Final = {"type": _type, "recordFormats": _record_formats, **FRAMING}
 
 FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)
-"""The keys of a field; those that hold members are the struct's."""
+"""The keys of a field, without member keys, which the struct reader handles."""
 OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nullable": ""})
-"""Those of a field in the draft dialect's optionalFields."""
+"""The keys of a field in the draft dialect's optionalFields."""
 FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FramingSpec], _OWN, {"nullable": ""})
-"""Those of a field of a record format."""
+"""The keys of a field of a record format."""
 
 _FRAMING: Final = attributes_of(FramingSpec)
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
@@ -78,7 +78,7 @@ _STAND_IN: Final = FieldType("int8")
 
 
 class FieldPart(Part):
-    """A field with its `FieldSpec`, in which wrong keys are forgotten."""
+    """A field and its `FieldSpec`, without wrong keys."""
 
     spec: FieldSpec
 
@@ -86,8 +86,8 @@ class FieldPart(Part):
 def read_field(reading: Reading, node: Object, default_versions: Versions | None, *, is_optional: bool) -> FieldPart:
     """Read one field.
 
-    `default_versions` are those of a field that gives none, if it may do so;
-    `is_optional` says that it stands in the draft dialect's optionalFields.
+    `default_versions` apply if the field may omit its versions and does; `is_optional`: the field is in the draft
+    dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -126,7 +126,7 @@ def check_hexadecimal(reading: Reading, node: Node | None) -> None:
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """An optional field is optional, and perhaps nullable, in versionsWithOptional."""
+    """Set an optional field's versions to versionsWithOptional."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions
@@ -135,7 +135,7 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """In the draft dialect tagged fields stand in optionalFields."""
+    """Report keys of the released dialect in the draft dialect, which uses optionalFields instead."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
@@ -154,7 +154,7 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """A tagged field may leave out its versions; so may members of an optional struct."""
+    """Set the versions of a field without versions, if it is tagged or in an optional struct."""
     if values["versions"] is not None or "versions" in part.wounds:
         return
     values["versions"] = values["taggedVersions"] or default_versions
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """The register that an enum names, in the place of its name; without one, defaults can't be read by name."""
+    """Replace an enum's name by its register. Without a register, named defaults can't be read."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return
@@ -185,13 +185,13 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
 
 
 def _meaning(values: dict[str, Any]) -> str:
-    """The semantic, as far as it can be read."""
+    """Return the semantic, as far as it can be read."""
     semantic: str = values.get("semantic", "")
     return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
 
 
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """The default's text is read as the type says; null is a value here."""
+    """Parse the default according to the type. Null is a value here."""
     written: str | None = values.pop("default", None)
     type: FieldType | None = values.get("type")
     if written is None or type is None:

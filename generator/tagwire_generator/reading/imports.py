@@ -1,4 +1,4 @@
-"""Imports of common structs from other specs, which the reader writes into the message."""
+"""Read imports of shared structs, and add the structs to the message."""
 
 import os
 from collections import Counter
@@ -36,11 +36,11 @@ Tree = Mapping[str, Any]
 
 _RANGES: Final = ("range", "versions")
 _HEAD: Final = ("name", "versions", "reservedTags", "fields")
-"""The keys of a common struct, in their order."""
+"""The keys of a common struct, in order."""
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return the tree of a spec with all structs that it uses; `shared` has the trees of the shared ones by name."""
+    """Return a spec's tree with its imported structs inlined; `shared` has the shared structs' trees by name."""
     made = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -53,15 +53,15 @@ def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -
 
 
 class _Inlined:
-    """A shared struct and its own structs as common structs of a user, without what no version of the user has."""
+    """A shared struct and its own structs as common structs of a user, limited to the user's versions."""
 
     def __init__(self, present: Mapping[str, Versions], versions: StructVersions) -> None:
         self._present = present
-        """The versions of the user in which each struct can be on the wire."""
+        """The user's versions in which each struct can be on the wire."""
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """The common structs; those that fields declare come last, since a common struct can't declare one."""
+        """Yield the common structs. Inline structs come last, because a common struct can't declare one."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -85,7 +85,7 @@ class _Inlined:
         return self._versions.within(Versions.parse(versions))
 
     def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
-        """A field in the versions of the user; the struct that it declares joins `inline`."""
+        """Return a field in the user's versions. The struct that it declares is added to `inline`."""
         made: dict[str, Any] = {}
         for key, kind in key_kinds("field").items():
             if key not in tree:
@@ -109,13 +109,13 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Whether the values of a kind are objects whose keys are ranges of versions."""
+    """Whether the values of a kind are objects keyed by version ranges."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:
-    """A spec of type struct: where it is, and the names of what it imports."""
+    """A spec of type struct: its name, its file, and the names of its imports."""
 
     name: str
     spec: SpecData
@@ -123,7 +123,7 @@ class SharedStruct:
 
 
 class SharedStructs:
-    """The shared structs among some specs, which are asked for when the first import is read."""
+    """The shared structs among some specs, collected when the first import is read."""
 
     def __init__(
         self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None, registers: Registers | None = None
@@ -146,15 +146,15 @@ class SharedStructs:
         return found
 
     def names(self) -> list[str]:
-        """The names of all, sorted."""
+        """Return all names, sorted."""
         return sorted(self._by_name)
 
     def get(self, name: str) -> SharedStruct | None:
-        """The shared struct of that name."""
+        """Return the shared struct of this name, or None."""
         return self._by_name.get(name)
 
     def read(self, name: str) -> "ReadResult":
-        """The spec of a shared struct of which is known that it does not import itself. Raises KeyError."""
+        """Read a shared struct already checked for import cycles. Raises KeyError."""
         from tagwire_generator.reading.spec import read_data
 
         result = self._read.get(name)
@@ -172,7 +172,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Whether a shared struct imports itself, or one that does."""
+        """Whether a shared struct imports itself, directly or through others, or imports such a struct."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())
@@ -185,7 +185,7 @@ class SharedStructs:
         return False
 
     def way(self, start: str, goal: str) -> tuple[str, ...]:
-        """The imports that lead from one shared struct to another, both at the ends; empty if none do."""
+        """Return the chain of imports from one shared struct to another, inclusive; empty if there is none."""
         ways: list[tuple[str, ...]] = [(start,)]
         seen = {start}
         while ways:
@@ -210,21 +210,21 @@ def _imports(root: Object | None) -> Iterator[str]:
 def structs_beside(
     path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
 ) -> SharedStructs:
-    """What a spec at `path` can import, or the specs of a folder there."""
+    """Return the structs that a spec at `path`, or the specs of a folder, can import."""
     return SharedStructs(specs_beside(path, spec_set), options, registers)
 
 
 def specs_beside(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """The specs that belong together with a spec, or with those of a folder: those of its set, or of its folder."""
+    """Yield all specs of the set of a spec or folder, or of its folder if it is in no set."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
-        with suppress(SpecError):  # what is wrong with a folder is told where it is asked for
+        with suppress(SpecError):  # errors of the folder are reported elsewhere
             for each in find_specs(folder):
                 yield spec_data(each, file=os.path.relpath(each.path))
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()
-"""What a spec finds that is read alone."""
+"""The imports of a spec that is read alone."""
 
 
 def _struct_versions(node: Node) -> StructVersions:
@@ -241,7 +241,7 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """A struct that came by an import, and the import that is to blame for what is wrong with it here."""
+    """An imported struct, and the import at which its errors here are reported."""
 
     spec: StructSpec
     part: Part
@@ -256,14 +256,14 @@ class ImportedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """What the imports of a spec bring."""
+    """The imports of a spec and their structs."""
 
     imports: tuple[ImportSpec, ...] = ()
     structs: tuple[ImportedStruct, ...] = ()
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """The imports of the spec of that name. What can't be found is reported, and nothing that uses it."""
+    """Read the imports of a spec. Missing imports are reported, but not the fields that use them."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
@@ -289,12 +289,12 @@ class _Uses:
         self.direct: set[str] = set()
         """The shared structs that the spec imports itself."""
         self.versions: dict[str, StructVersions] = {}
-        """By shared struct, in the versions of the spec."""
+        """The struct versions, by shared struct."""
         self.parts: dict[str, Part] = {}
-        """By shared struct, the import that brought it first."""
+        """The first import of each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """One import of the spec called `user`."""
+        """Add one import of the spec called `user`."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
@@ -368,12 +368,12 @@ class _Uses:
         self.reading.message_wounds.add("structs")
 
     def imports(self) -> Iterator[ImportSpec]:
-        """All that is used, with its versions."""
+        """Yield all imports, with their versions."""
         for name, versions in self.versions.items():
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """The structs of all that is used."""
+        """Return the structs of all imports."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

@@ -1,9 +1,8 @@
-"""The keys that the readers take, from the one list of them: `spec.schema.json`.
+"""The keys that the readers accept, from `spec.schema.json`.
 
-The schema says which keys an object has and of what kind each value is; a kind
-is read in one way, but for keys with a way of their own. A key becomes the
-attribute of the model of the same name. One that the model lacks fails when
-the reader is imported: it would be accepted and then lost.
+The schema has the keys of each object and the kind of each value. Each kind has one converter, except for keys with
+their own. A key becomes the model attribute of the same name. A key without an attribute raises an error when the
+reader is imported; otherwise its values would be lost silently.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +16,9 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 
 Convert: TypeAlias = Callable[[Node], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
-"""The kinds of what `reading.struct` and `reading.imports` read."""
+"""The kinds that `reading.struct` and `reading.imports` read."""
 _FOR_EDITORS: Final = "schemaReference"
-"""The kind of a key that nobody reads but the editor."""
+"""The kind of a key that only editors read."""
 
 
 def _texts(node: Node) -> tuple[str, ...]:
@@ -47,10 +46,10 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
 def keys_of(
     place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, Convert]]:
-    """The keys of an object, without those that hold members or are for editors, in the schema's order.
+    """Return an object's keys in schema order, without member keys and editor keys.
 
-    `own` are the keys that are read in a way of their own, `renamed` the attributes of those that do not become one of
-    their name; "" for a key that the reader makes something else of. Raises TypeError for a key without an attribute.
+    `own` has keys with their own converters, `renamed` the attributes of keys with a different name; "" for a key that
+    the reader converts. Raises TypeError for a key without an attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}
@@ -65,5 +64,5 @@ def keys_of(
 
 
 def attributes_of(model: type) -> list[str]:
-    """The names of a model's attributes."""
+    """Return the names of a model's attributes."""
     return [field.name for field in fields(model)]

@@ -1,4 +1,4 @@
-"""The head of a spec and all that it holds, to a `MessageSpec`."""
+"""Read a whole spec into a `MessageSpec`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -59,14 +59,14 @@ MESSAGE_KEYS: Final = keys_of(
     {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
-"""The keys of a message; those that hold members are the struct's."""
+"""The keys of a message, without member keys, which the struct reader handles."""
 
 FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     "format": text,
     "discriminator": text,
     "claims": _claims,
 }
-"""How the keys are read that only the head of a record format has; it also has name, type and about."""
+"""Converters for a record format's own keys; it also has name, type and about."""
 
 _STAND_INS: Final[dict[str, Any]] = {
     "name": "Unreadable",
@@ -74,11 +74,11 @@ _STAND_INS: Final[dict[str, Any]] = {
     "validVersions": Versions(0, HIGHEST - 1),
 }
 _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
-"""What counts of a message without valid versions."""
+"""The keys that count for a message without valid versions."""
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
-    """Read a message; None if something is wrong with it, which is then among the problems."""
+    """Read a message. Return None if it has errors, which are reported."""
     part = Part(node)
     is_gone = _is_gone(node)
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # as far as it knows: its users decide
+        attributes["flexible_versions"] = EVERYWHERE  # users of a shared struct decide whether it is flexible
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Each dialect has its key for the versions that carry tags; the other's has no place there."""
+    """Check the key for the versions with tags. Each dialect has its own, and rejects the other's."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
@@ -161,7 +161,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         if valid and valid.highest <= optional.highest:
             values["versionsWithOptional"] = reading.optional_versions  # "5-9" of versions 0-9 means 5 and later
         elif optional != reading.optional_versions:
-            # A closed range is the message's fault alone: its fields are read as if it were open.
+            # Blame a closed range on the message only: its fields are read as if it were open.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """The last step: the rules about the message as a whole. Nothing follows, so nothing is forgotten."""
+    """Check the rules for the message as a whole. This is the last step, so nothing is dropped."""
     message = None
     violations: tuple[Violation, ...]
     try:

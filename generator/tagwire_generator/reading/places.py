@@ -1,8 +1,7 @@
-"""Where in the text of a spec a finding belongs: the line and column of the key that says so.
+"""Find the position of a finding in a spec: the line and column of the key that causes it.
 
-Findings about changes and about designs are made from specs and layouts, which
-know no text. Whoever has the text looks their spots up here, and only specs
-with findings are parsed again.
+Findings come from specs and layouts, which have no text positions. Only specs with findings are parsed again to find
+them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +13,12 @@ from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
-"""What the draft dialect calls a key."""
+"""The draft dialect's names of keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place in terms of the spec: names of fields, of JSON or of Python, from the message down; a key of the last."""
+    """A position in a spec: field names (JSON or Python) from the message down, and a key of the last field."""
 
     names: tuple[str, ...] = ()
     key: str = "name"
@@ -30,7 +29,7 @@ WHOLE: Final = Spot()
 
 
 class _Found(Protocol):
-    """A finding, which knows its spot but not its place."""
+    """A finding with a spot but without a text position."""
 
     @property
     def file(self) -> str: ...
@@ -45,16 +44,16 @@ F = TypeVar("F", bound=_Found)
 
 
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
-    """The findings at their places; `texts` are those of the specs, by file. Others stay where they are.
+    """Return the findings with text positions; `texts` has the specs by file. Others are returned unchanged.
 
-    `shared` has the file of each shared struct: what stands in one is placed there.
+    `shared` has the file of each shared struct, so that findings in shared structs get their position there.
     """
     places = _Places(texts, shared or {})
     return tuple(map(places.placed, findings))
 
 
 class _Places:
-    """The places of one set of specs; each text is parsed once."""
+    """The positions in one set of specs; each text is parsed once."""
 
     def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
         self._texts = texts
@@ -62,7 +61,7 @@ class _Places:
         self._documents: dict[str, Document] = {}
 
     def placed(self, finding: F) -> F:
-        """The finding at the key that says so, be it in a shared struct of the message."""
+        """Return the finding positioned at the key that causes it, possibly in a shared struct."""
         root = self._root(finding.file)
         if root is None:
             return finding
@@ -80,9 +79,9 @@ class _Places:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
-        """The file and the value of the spot's key.
+        """Return the file and the value of the spot's key.
 
-        The name of the field where it lacks the key, of what held it where it is gone.
+        If the field does not have the key, the field's name; if the field was removed, the name of its struct.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:
@@ -99,7 +98,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """The object that lists an owner's fields, with its file and root: itself, or the struct of its type."""
+        """Return the object that lists an owner's fields, with file and root: the owner, or the struct of its type."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):
@@ -113,7 +112,7 @@ class _Places:
 
 
 def _named(root: Object, key: str, name: str) -> Object | None:
-    """The item of a list that has a name."""
+    """Return the list item with this name, or None."""
     found = (each for each in items(root.get(key)) if isinstance(each, Object) and _text(each, "name") == name)
     return next(found, None)
 

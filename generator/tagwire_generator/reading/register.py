@@ -18,9 +18,9 @@ from tagwire_generator.syntax.spec_schema import is_register
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
-    """The register of a tree; None where that is not possible, and then there are problems."""
+    """Return the register of a tree; None if it has problems."""
     if reading.has_errors:
-        return None  # of the wrong shape: nothing in it can be relied on
+        return None  # wrong shape: the values can't be used
     try:
         return RegisterSpec(
             name=_text(root, "name"),
@@ -75,16 +75,16 @@ def _boolean(node: Object, key: str) -> bool | None:
 
 
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]
-"""By name; None for one that is not valid, which its own file says."""
+"""By name; None for an invalid register, which is reported in its own file."""
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """Find the registers among the texts of specs. Raises nothing: their own files report what is wrong with them."""
+    """Find the registers among spec texts. Raises nothing: errors are reported in their own files."""
     return _found(("", data) for data in texts)
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:
-    """Find the registers in folders of specs, with their files as paths from here."""
+    """Find the registers in folders of specs, with file paths relative to the current folder."""
     specs: list[tuple[str, bytes]] = []
     for folder in folders:
         with suppress(OSError, SpecError):

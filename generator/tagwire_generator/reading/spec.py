@@ -30,7 +30,7 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """Without errors among the problems there is a message or a register; problems are in the order of the file."""
+    """The result: a message or a register unless there are errors, and the problems in file order."""
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]
@@ -53,9 +53,8 @@ def read_spec(
 ) -> ReadResult:
     """Read a spec from its text. Raises nothing, whatever the text.
 
-    `registers` are those of its set, which fields may have as enums; without them, enums are not looked into.
-    `shared` has the structs that it can import. With None nobody asks for them: a spec with imports then becomes no
-    message, and what is wrong without them is told.
+    `registers` are the set's registers, for enums; None skips checks of enums. `shared` has the importable structs.
+    With None, imports are not resolved: a spec with imports returns no message, only the problems found without them.
     """
     document = parse(text, file=file)
     if document.root is None:
@@ -85,7 +84,7 @@ def read_file(
 ) -> ReadResult:
     """Read a spec from a file; `file` is its name in reports, by default the path.
 
-    Raises nothing: a file that can't be read is a problem of its first line.
+    Raises nothing: an unreadable file is a problem in line 1.
     """
     name = fspath(path) if file is None else file
     try:
@@ -105,7 +104,7 @@ def read_data(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from the bytes of its file. Raises nothing: what is no UTF-8 is a problem of its place."""
+    """Read a spec from the bytes of its file. Raises nothing: invalid UTF-8 is a problem at its position."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -127,7 +126,7 @@ def load(
     options: SpecOptions = _DEFAULT_OPTIONS,
     shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
-    """The message of a spec file. Raises SpecError with all problems if one is an error."""
+    """Return the message of a spec file. Raises SpecError with all problems if one is an error."""
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(f"{result.register.file}: a register, not a message or a format", file=result.register.file)

@@ -1,4 +1,4 @@
-"""A struct of a spec, with the structs that its fields declare inline, to `StructSpec`s."""
+"""Read a struct, and the structs that its fields declare inline, into `StructSpec`s."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +17,7 @@ MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 
 
 class StructPart(Part):
-    """A struct with its `StructSpec`, in which wrong members are left out."""
+    """A struct and its `StructSpec`, without wrong members."""
 
     spec: StructSpec
 
@@ -26,11 +26,11 @@ class StructPart(Part):
         self.about = ""
         self.deprecated: str | None = None
         self.fields: list[FieldPart] = []
-        """Those of `spec.fields`, in the same order."""
+        """The parts of `spec.fields`, in the same order."""
 
 
 class StructReader:
-    """Reads the structs of one message; `structs` has all but the message itself."""
+    """A reader for the structs of one message; `structs` has all but the message itself."""
 
     def __init__(self, reading: Reading, common: frozenset[str]) -> None:
         self.structs: list[StructPart] = []
@@ -40,12 +40,12 @@ class StructReader:
         self._references: list[tuple[FieldPart, str]] = []
 
     def read_message(self, node: Object, name: str, versions: Versions) -> StructPart:
-        """The message itself as a struct."""
+        """Read the message itself as a struct."""
         members = EVERYWHERE if self._reading.is_format else None
         return self._read(node, StructPart(node), name, versions, is_common=False, member_versions=members)
 
     def read_common(self, node: Object) -> None:
-        """An item of commonStructs."""
+        """Read an item of commonStructs."""
         reading, part = self._reading, StructPart(node)
         name = reading.value(part, "name", text)
         versions = reading.value(part, "versions", version_range)
@@ -64,7 +64,7 @@ class StructReader:
             part.wounds.add("versions")
 
     def check_references(self) -> None:
-        """Report fields that use the struct that another field has declared inline."""
+        """Report fields that use a struct which another field declares inline."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"
@@ -96,7 +96,7 @@ class StructReader:
         return part
 
     def _read_inline(self, field: FieldPart, member_versions: Versions | None, *, is_common: bool) -> None:
-        """The struct that a field declares, if it declares one."""
+        """Read the struct that a field declares inline, if any."""
         node, reading, struct = field.node, self._reading, field.spec.struct
         declaring = [key for key in ("fields", "optionalFields") if node.get(key) is not None]
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
@@ -139,7 +139,7 @@ class StructReader:
         return tuple(tags)
 
     def _build(self, part: StructPart, name: str, versions: Versions, reserved_tags: tuple[int, ...]) -> StructSpec:
-        """The struct without the members that break a rule; the rest is reported."""
+        """Build the struct without the members that break a rule, and report those."""
         while True:
             fields: tuple[FieldSpec, ...] = tuple(field.spec for field in part.fields)
             try:
@@ -166,7 +166,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """A member is missing: nothing can be said about all of them together."""
+        """Record that a member is missing, which disables the rules for all members together."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

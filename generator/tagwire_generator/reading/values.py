@@ -1,8 +1,7 @@
-"""One value of a spec: a node of the tree to the Python value that a key means.
+"""Convert nodes of the tree to Python values.
 
-The leniencies that real specs rely on live here and nowhere else: numbers for
-texts, decimal texts for numbers, "true" and "false" and 0 and 1 for booleans,
-one item for a list of one.
+All leniencies that real specs rely on are here: numbers for strings, decimal strings for numbers, "true", "false", 0
+and 1 for booleans, and one item for a list of one.
 """
 
 import re
@@ -21,7 +20,7 @@ _HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
 
 
 class BadValue(Exception):
-    """A value that its key can't have; caught where it is read, and reported at `node`."""
+    """An invalid value; caught by the reader and reported at `node`."""
 
     def __init__(self, rule: str, node: Node, message: str) -> None:
         super().__init__(message)
@@ -31,14 +30,14 @@ class BadValue(Exception):
 
 
 def text(node: Node) -> str:
-    """Any scalar as the text that it is written as."""
+    """Return the source text of a scalar."""
     if not isinstance(node, Scalar):
         raise BadValue("TW111", node, "found an object or a list, expected a string")
     return node.raw
 
 
 def whole_number(node: Node) -> int:
-    """A number, or its decimal text."""
+    """Return a number, given as a number or decimal string."""
     if isinstance(node, Scalar) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
@@ -47,19 +46,19 @@ def whole_number(node: Node) -> int:
 
 
 def tag_number(node: Node) -> int:
-    """A tag: a number, its decimal text, or its hexadecimal one."""
+    """Return a tag, given as a number or a decimal or hexadecimal string."""
     if is_hexadecimal(node):
         return int(text(node), 16)
     return whole_number(node)
 
 
 def is_hexadecimal(node: Node) -> bool:
-    """Whether the node is a text such as 0x00ff."""
+    """Whether the node is a string such as 0x00ff."""
     return isinstance(node, Scalar) and _HEXADECIMAL.fullmatch(node.raw) is not None
 
 
 def boolean(node: Node) -> bool:
-    """true, false, the texts of that, or 1 and 0."""
+    """Return a boolean, given as true or false, as a string of these, or as 1 or 0."""
     words = {"true": True, "false": False, "1": True, "0": False}
     found = words.get(text(node))
     if found is None:
@@ -68,12 +67,12 @@ def boolean(node: Node) -> bool:
 
 
 def version_range(node: Node) -> Versions | None:
-    """A version range; None for a blank text, which means that the key is absent."""
+    """Return a version range; None for a blank string, which means that the key is absent."""
     return version_text(text(node), node) if text(node).strip() else None
 
 
 def version_text(text: str, node: Node) -> Versions:
-    """The range that a text means; `node` has the place of the text."""
+    """Parse a version range; errors are reported at `node`."""
     try:
         return Versions.parse(text)
     except VersionsError as error:
@@ -82,19 +81,19 @@ def version_text(text: str, node: Node) -> Versions:
 
 
 def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
-    """An object whose keys are version ranges: ascending ranges, each with its value."""
+    """Return the ranges of an object keyed by version ranges, ascending, each with its value."""
     assert isinstance(node, Object), "the schema has refused anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))
 
 
 def is_reversed(node: Node, versions: Versions | None) -> bool:
-    """Whether the range is empty, but not by the word none."""
+    """Whether the range is empty without being written as "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 
 def items(node: Node | None) -> tuple[Node, ...]:
-    """The items of a list; another node is the list of itself, no node an empty one."""
+    """Return the items of a list. Another node counts as a list of one; None is an empty list."""
     if node is None:
         return ()
     return node.items if isinstance(node, Items) else (node,)

@@ -1,1 +1,1 @@
-"""The text of specs: to a tree that knows lines and columns, its shape by JSON Schema, and back to canonical text."""
+"""Spec syntax: parse text with positions, check its shape by JSON Schema, and write canonical text."""

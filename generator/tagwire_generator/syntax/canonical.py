@@ -1,21 +1,19 @@
 """The canonical text of a message spec: one meaning, one text.
 
-What tools write (the importer, new versions) and what diffs compare. The
-spec language takes some things in more than one form (a tag as text, a
-default as a number, a flag that is false anyway); here each has one form, and
-keys have one order. Two steps: `normal_form` decides what is said,
-`spec_text` how it is set.
+Tools write this text (the importer, new versions), and diffs compare it. Specs may write some values in several ways (a
+tag as a string, a default as a number, a flag that is false by default). Here, each value has one form, and keys have
+one order. `normal_form` converts the values, and `spec_text` writes them.
 
-The form, for who writes specs by hand:
+The form, for authors of specs:
 
-- apiKey and tag are JSON numbers (a draft's tag is "0x0001" text), flags are
-  JSON booleans and left out when false, version ranges are `none`, `N`, `N+` or `N-M`.
-- A default is text: integers decimal, booleans lower-case, null as "null". Empty
-  text and JSON null say "none given" and are left out.
+- apiKey and tag are JSON numbers (a draft's tag is a string such as "0x0001"), flags are
+  JSON booleans and left out if false, version ranges are `none`, `N`, `N+` or `N-M`.
+- A default is a string: integers decimal, booleans lower-case, null as "null". Empty
+  strings and JSON null mean that there is no default, and are left out.
 - A tagged field without `versions` gets its `taggedVersions`.
-- `fields` of a message or struct is there even if empty; other empty keys are not.
+- `fields` of a message or struct is written even if empty; other empty keys are not.
 
-Comments are not kept (`formatting` does that). `about` texts are.
+Comments are not kept (`spec_edit` keeps them); `about` is.
 """
 
 import json
@@ -31,11 +29,11 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 Note = Callable[[str], None]
-"""Is told of each thing that was taken leniently: a sentence with the path in it."""
+"""A callback for each lenient conversion: a sentence with the path."""
 
 
 def plain_tree(node: Node) -> Any:
-    """A parsed spec that the reader accepts (so no key is repeated) as dicts, lists and scalars, without places."""
+    """Convert a parsed valid spec to dicts, lists and scalars, without positions."""
     if isinstance(node, Object):
         return {member.key: plain_tree(member.value) for member in node.all_members}
     if isinstance(node, Items):
@@ -45,14 +43,14 @@ def plain_tree(node: Node) -> Any:
 
 
 def canonical_text(spec: Mapping[str, Any]) -> str:
-    """The canonical text of a spec that `read_spec` accepts, with a newline at its end."""
+    """Return the canonical text of a spec that `read_spec` accepts, with a final newline."""
     return spec_text(normal_form(spec))
 
 
 def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict[str, Any]:
-    """The spec with each value in its one form and the keys in their order.
+    """Return the spec with values in normal form and keys in order.
 
-    Raises SpecError for a key that the spec language does not have.
+    Raises SpecError for an unknown key.
     """
     scope = _Scope(note, "versionsWithOptional" in spec)
     keys = _keys("message")
@@ -63,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """What a value's form depends on, besides the value."""
+    """The context that determines a value's form."""
 
     note: Note
     draft: bool
@@ -75,12 +73,12 @@ class _Scope(NamedTuple):
         return self._replace(path=f"{self.path}.{name}" if self.path else name, field_type=field_type)
 
 
-# What a key's value becomes; None leaves the key out.
+# Converts a key's value to its normal form; None omits the key.
 _Form = Callable[[Any, _Scope], Any]
 
 
 class _Key(NamedTuple):
-    """How a key is written, and the JSON type in which it should have come."""
+    """How a key is written, and the expected JSON type."""
 
     form: _Form
     expected: type
@@ -95,7 +93,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in spec:
             continue
         value = spec[name]
-        result = None if value is None else key.form(value, scope)  # null is as good as no key
+        result = None if value is None else key.form(value, scope)  # null means that the key is absent
         if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
@@ -180,7 +178,7 @@ def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
 
 
 def _default(value: Any, scope: _Scope) -> str | None:
-    """The text of a default; hexadecimal becomes decimal, and empty text means that there is none."""
+    """Return the text of a default, with hexadecimal as decimal; None for the empty string."""
     text = str(value)
     if not text:
         return None
@@ -190,7 +188,7 @@ def _default(value: Any, scope: _Scope) -> str | None:
     try:
         return primitive.canonical_text(text)
     except ValueError:
-        return text  # the name of a member of the field's enum
+        return text  # the name of an enum member
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
@@ -260,7 +258,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "whole": _Key(_number, int),
     "word": _Key(_text, str),
 }
-"""The form of a value by its kind in the schema."""
+"""The normal form of a value, by its kind in the schema."""
 
 _OWN: Final[Mapping[str, _Key]] = {
     "default": _Key(_default, str),
@@ -273,5 +271,5 @@ _OWN: Final[Mapping[str, _Key]] = {
 
 @cache
 def _keys(place: str) -> Mapping[str, _Key]:
-    """The keys of an object, in their order."""
+    """Return the keys of an object, in order."""
     return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(place).items()}

@@ -1,10 +1,8 @@
-"""Spec text to a tree that knows the line and column of every key and value.
+"""Parse spec text into a tree with the line and column of every key and value.
 
-A spec is JSON with comments (`//` and `/* */`). The grammar is lark's; LALR
-with callbacks, so that no nesting, however deep, costs a Python frame. What
-JSON parsers let pass and people regret is kept in the tree and reported:
-repeated keys, trailing commas, half characters. A parse never raises; it gives
-a tree, or problems, or both.
+A spec is JSON with comments (`//` and `/* */`). The grammar uses lark, as LALR with callbacks, so that deep nesting
+needs no recursion in Python. Errors that JSON parsers tolerate are kept in the tree and reported: repeated keys,
+trailing commas, lone surrogates. Parsing never raises; it returns a tree, problems, or both.
 """
 
 import functools
@@ -18,10 +16,10 @@ import lark
 from tagwire_generator.diagnostics.problems import Problem, Source, quoted
 
 MAX_DEPTH: Final = 40
-"""The deepest nesting of objects and lists in a spec: eighteen inline structs in each other."""
+"""The maximum nesting of objects and lists in a spec: eighteen nested inline structs."""
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
-"""The keys that make a spec one of the draft dialect."""
+"""The keys that mark a spec as draft dialect."""
 
 _GRAMMAR: Final = r"""
 start: value
@@ -72,7 +70,7 @@ _HINTS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A value with the place of its first character."""
+    """A value with the position of its first character."""
 
     line: int
     column: int
@@ -80,7 +78,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar(Node):
-    """A string, number, boolean or null; `raw` is its text: a string's content, a number as it is written."""
+    """A string, number, boolean or null; `raw` is a string's content, or a number as written."""
 
     value: str | int | float | bool | None
     raw: str
@@ -96,7 +94,7 @@ class Items(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member(Node):
-    """A key with its value; the place is the key's."""
+    """A key with its value, at the key's position."""
 
     key: str
     value: Node
@@ -104,14 +102,14 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object(Node):
-    """An object; `all_members` holds repeated keys too, `members` the first of each."""
+    """An object; `all_members` includes repeated keys, `members` has the first of each."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]
     trailing_comma: Node | None
 
     def get(self, key: str) -> Node | None:
-        """The value of `key`; None if it is absent or null, which is the same in a spec."""
+        """Return the value of `key`; None if it is absent or null, which mean the same in a spec."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
             return None
@@ -120,7 +118,7 @@ class Object(Node):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A spec's tree; `root` is None if there is none to go on with."""
+    """A parsed spec; `root` is None if no tree could be built."""
 
     source: Source
     root: Object | None
@@ -185,16 +183,16 @@ def _parser() -> lark.Lark:
 
 
 def _parse_tree(text: str) -> Node:
-    """The tree that the callbacks build; lark's own types say another one."""
+    """Return the tree that the callbacks build, whose type lark does not declare."""
     parser: Any = _parser()
     root: Node = parser.parse(text)
     return root
 
 
 def parse(text: str, *, file: str) -> Document:
-    """The tree of a spec's text, and all that is wrong with the text as such.
+    """Parse a spec's text, and report all syntax errors.
 
-    Raises nothing: text that is no JSON gives a document without a root.
+    Raises nothing: invalid JSON gives a document without a root.
     """
     source = Source(file, text)
     if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
@@ -254,7 +252,7 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 
 def _too_deep(root: Node) -> Node | None:
-    """The first object or list, level by level, that lies too deep."""
+    """Return the first object or list that is nested too deep, level by level."""
     level: list[Node] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]
@@ -262,14 +260,14 @@ def _too_deep(root: Node) -> Node | None:
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """The node and all values in it, also those of repeated keys."""
+    """Yield the node and all values in it, including values of repeated keys."""
     yield root
     for child in _children(root):
         yield from walk(child)
 
 
 def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Problem]:
-    """Repeated keys, trailing commas, half characters."""
+    """Yield repeated keys, trailing commas and lone surrogates."""
     for node in walk(root):
         if isinstance(node, Scalar) and isinstance(node.value, str):
             yield from _half_characters(source, node, node.value)

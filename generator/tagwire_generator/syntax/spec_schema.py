@@ -1,10 +1,9 @@
-"""The shape of a spec: which keys stand where, with which kinds of values.
+"""Check the shape of a spec: its keys, and the kinds of their values.
 
-`spec.schema.json` says it, for us and for editors; jsonschema checks it. Here
-each of its errors gets the place in the text, a rule id and a sentence. The
-schema's patterns are for editors alone: what they refuse the reader refuses
-too, and can say why. A key with `"dialect": "tagwire"` is one that Kafka's
-language lacks; it is refused in specs that did not ask for it.
+`spec.schema.json` defines the shape, also for editors; jsonschema checks it. This module adds a text position, a rule
+id and a sentence to each error. The schema's patterns are only for editors: the reader checks the same conditions, with
+better messages. Keys with `"dialect": "tagwire"` are extensions of Kafka's language, and are rejected in specs that did
+not enable them.
 """
 
 import functools
@@ -42,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeFault:
-    """An error of the schema: `node` has the place, `unusable` is what the reader must not use."""
+    """A schema error: `node` has its position, `unusable` is what the reader must not use."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -54,7 +53,7 @@ class ShapeFault:
 
 
 class _Error(Protocol):
-    """What we use of jsonschema's errors; its own types leave the rest of a schema open."""
+    """The part of jsonschema's errors that is used here. The library's own types are too loose."""
 
     validator: str
     validator_value: Any
@@ -69,7 +68,7 @@ class _Validator(Protocol):
 
 @functools.lru_cache(maxsize=1)
 def schema() -> dict[str, Any]:
-    """The JSON Schema of specs, both dialects."""
+    """Return the JSON Schema of specs, for both dialects."""
     text = resources.files("tagwire_generator.syntax").joinpath("spec.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -77,10 +76,9 @@ def schema() -> dict[str, Any]:
 
 @functools.cache
 def key_kinds(place: str) -> Mapping[str, str]:
-    """The keys that an object of a spec may have, in the order of canonical text, each with the kind of its value.
+    """Return the keys of a spec object in canonical order, each with the kind of its value.
 
-    `place` and kinds are names of the schema's `$defs`. This is the one list of keys: the readers and canonical text go
-    by it.
+    `place` and kinds are names of the schema's `$defs`. Readers and canonical text both use this list of keys.
     """
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][place]["properties"].items()}
 
@@ -97,17 +95,17 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Every use of a key of ours is an error to the schema; `shape_faults` knows who may have it."""
+    """Report every use of a tagwire key; `shape_faults` decides whether it is allowed."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
 def _is_integer(checker: object, value: object) -> bool:
-    """7.0 is an integer to JSON Schema, but a slip in a spec."""
+    """Reject 7.0, which JSON Schema accepts as an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shape_faults(root: Object, *, allow_extensions: bool) -> Iterator[ShapeFault]:
-    """What the schema says against a spec's tree. Keys of the tagwire dialect are faults unless they are allowed."""
+    """Yield the schema errors of a spec's tree. Keys of the tagwire dialect are errors unless they are allowed."""
     incomplete: set[int] = set()
     for error in _validator().iter_errors(_plain(root)):
         node = _node_at(root, error.absolute_path)
@@ -124,28 +122,28 @@ def shape_faults(root: Object, *, allow_extensions: bool) -> Iterator[ShapeFault
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # the patterns, which the reader checks
+            case _:  # patterns, which the reader checks
                 pass
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
-    """Whether a spec may use the tagwire dialect: what it says itself comes before what its set says."""
+    """Whether a spec may use the tagwire dialect. The spec's own setting overrides the set's."""
     said = root.get("dialect")
     return said.value == "tagwire" if isinstance(said, Scalar) else by_default
 
 
 def is_format(root: Object) -> bool:
-    """Whether a spec's tree is that of a record format: it has a schema of its own."""
+    """Whether a tree is a record format, which has its own schema."""
     return _is_type(root, "format")
 
 
 def is_register(root: Object) -> bool:
-    """Whether a spec's tree is that of a register, which is no message at all."""
+    """Whether a tree is a register, which is not a message."""
     return _is_type(root, "register")
 
 
 def is_shared_struct(root: Object) -> bool:
-    """Whether a spec's tree is that of a struct that others import."""
+    """Whether a tree is a shared struct."""
     return _is_type(root, "struct")
 
 
@@ -155,7 +153,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: Node) -> Any:
-    """The tree as Python data; a null member is an absent one."""
+    """Return the tree as Python data, without null members."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):
@@ -195,7 +193,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # a null key is there, and the place to mend
+            # A null key exists, so report the error at the key.
             place = node.members.get(key, node)
             yield ShapeFault("TW113", place, f"the key {key!r} is missing", node)
 
@@ -229,6 +227,6 @@ def _shown(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
-    if isinstance(value, float) and abs(value) >= 1e39:  # the parser makes floats of longer integers
+    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts longer integers to floats
         return "a number of 40 digits or more"
     return quoted(value)

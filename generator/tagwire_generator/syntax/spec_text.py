@@ -1,4 +1,4 @@
-"""The text of a spec: encoding, comments."""
+"""Write the text of a spec, and collect its comments."""
 
 import json
 import re
@@ -7,35 +7,35 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
-"""The keys whose value is a list with an entry a line."""
+"""The keys whose value is a list with one entry per line."""
 
 Path = tuple[str | int, ...]
-"""Keys and indices from the message down: `("fields", 0, "fields", 2)`. A block's end has "end" for an index."""
+"""Keys and indices from the message down: `("fields", 0, "fields", 2)`. A block's end has "end" as index."""
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Stands around a comment behind a line until the line is whole: a comma may have to go before it."""
+"""Marks a comment at the end of a line until the line is complete, because a comma may have to precede it."""
 
 
 class Comments:
-    """The comments of a spec, by what they belong to."""
+    """The comments of a spec, by the item that they belong to."""
 
     def __init__(self) -> None:
         self.above: dict[Path, list[str]] = {}
         self.behind: dict[Path, str] = {}
 
     def lines_above(self, path: Path, indent: str) -> list[str]:
-        """The comments above something, a line or more each."""
+        """Return the comments above an item, as lines."""
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Lines with the comment behind their last."""
+        """Return the lines with the item's comment at the end of the last line."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
 
 def spec_text(form: Mapping[str, Any], comments: Comments | None = None) -> str:
-    """The text of a spec in normal form, with a newline at its end."""
+    """Return the text of a spec in normal form, with a final newline."""
     comments = comments or Comments()
     parts: list[list[str]] = []
     for key, value in form.items():
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """A line with its comment behind all else."""
+    """Move a line's comment to the end of the line."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -67,7 +67,7 @@ def _finished(line: str) -> str:
 
 
 def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, comments: Comments) -> list[str]:
-    """The entries of a block with their comments and commas."""
+    """Return the entries of a block with their comments and commas."""
     parts: list[list[str]] = []
     for index, entry in enumerate(entries):
         place = (*path, index)
@@ -77,7 +77,7 @@ def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, 
 
 
 def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
-    """A field or struct: on one line where that fits, what it contains below it."""
+    """Return a field or struct: on one line if it fits, with its members below."""
     blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
@@ -100,14 +100,14 @@ def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Co
 
 
 def inline(value: Any) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return "{ " + ", ".join(f"{inline(key)}: {inline(member)}" for key, member in members.items()) + " }"
     if isinstance(value, list):
         items: list[Any] = value
         return "[" + ", ".join(inline(item) for item in items) + "]"
-    # What does not print (line separators, lone surrogates) is escaped, so that every text can be written as UTF-8.
+    # Escape unprintable characters (line separators, lone surrogates), so that the text can be written as UTF-8.
     return json.dumps(value, ensure_ascii=not str(value).isprintable())
 
 
