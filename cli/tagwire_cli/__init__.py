@@ -1,1 +1,1 @@
-"""The command line. Needs the extra `cli`; what reads specs and writes modules, the extra `generate` too."""
+"""The command line. Needs the extra `cli`; commands that read specs also need the extra `generate`."""

@@ -20,7 +20,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run `tagwire`; exits with 0 (fine), 1 (findings or bad data) or 2 (usage)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # half of the time that it takes with click
+    if sys.argv[1:] in (["--version"], ["-V"]):  # half the time that click takes
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")

@@ -1,7 +1,6 @@
-"""`tagwire` itself: the table of commands, and what all of them do with an error.
+"""`tagwire` itself: the table of commands, and the error handling that they share.
 
-To add a command, write its module (`tagwire_cli.command_table` says how) and add a row to
-`tagwire_cli.sections`.
+To add a command, write its module (see `tagwire_cli.command_table`) and add a row to `tagwire_cli.sections`.
 """
 
 import errno
@@ -24,7 +23,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """A TagwireError of any command is printed as it is, with exit status 1 or 2."""
+    """The command table. Prints a TagwireError of any command, with exit status 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -38,7 +37,7 @@ class _Commands(CommandTable):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly
+            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits silently
                 raise
             said = error.strerror or error
             say_error(said if error.filename is None else f"{error.filename}: {said}")

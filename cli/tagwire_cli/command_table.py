@@ -1,11 +1,10 @@
-"""A group whose commands are modules, named in tables: `tagwire`, `tagwire log`, `tagwire spark`.
+"""A command group whose commands are modules, listed in tables: `tagwire`, `tagwire log`, `tagwire spark`.
 
-A command's module holds a click command called `command`. It is imported when
-it is asked for, and imports what is slow inside its function: `--help` then
-answers at once, and one command does not need the extra of another.
+A command's module has a click command called `command`. It is imported when it is used, and imports slow modules inside
+its function: `--help` is fast, and one command does not need the extra of another.
 
-Sections of help are an override of one method. cloup and rich-click have them
-too, but would take over all other help, and cut or wrap it in their own way.
+Overriding one method is enough for help sections. cloup and rich-click have them too, but would replace all other help,
+and truncate or wrap it differently.
 """
 
 import importlib
@@ -21,13 +20,13 @@ __all__ = ["CommandTable"]
 
 
 _WHOLE: Final = 1000
-"""More than any summary has: click cuts longer ones with an ellipsis."""
+"""Longer than any summary: click truncates longer summaries."""
 
 
 class CommandTable(click.Group):
-    """The commands of `sections`: by the title of each, name to module, in that order.
+    """The commands of `sections`: title to a table of names and modules, in order.
 
-    A name that none has leads to the nearest, or to the help.
+    An unknown name is reported with the most similar name, or with the help.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
@@ -49,7 +48,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each section with the whole first sentence of each command, in one column for all sections."""
+        """Write each section with the whole first sentence of each command, in one column for all sections."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

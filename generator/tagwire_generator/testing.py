@@ -1,9 +1,9 @@
-"""For who writes templates: run them over our own specs, which have every corner that specs have.
+"""Test templates on tagwire's own specs, which use every feature of the spec language.
 
     for files in render_corpus("my_templates").values():
         ...
 
-Needs the extra `generate`, and no test runner.
+Needs the extra `generate`, but no test runner.
 """
 
 from pathlib import Path
@@ -18,16 +18,16 @@ from tagwire_generator.project.settings import SpecSet
 __all__ = ["CORPUS", "render_corpus"]
 
 CORPUS: Final = ("kafka", "drafts/kip482", "drafts/kip87", "records")
-"""Folders of our specs: messages of every kind, the draft dialect, record formats."""
+"""Folders of tagwire's specs: messages of every kind, the draft dialect, record formats."""
 
 
 def render_corpus(
     templates: str | Path, corpus: tuple[str, ...] = CORPUS, *, jobs: int | None = None
 ) -> dict[str, dict[str, str]]:
-    """What a folder of templates, or one of ours such as `@markdown`, makes of our specs, by folder and path.
+    """Render tagwire's specs with a folder of templates, or with built-in ones such as `@markdown`, by folder and path.
 
-    Nothing is written. Python files are compiled. Raises SpecError for a
-    template that fails, SettingsError for a wrong `targets.toml`.
+    Nothing is written. Python files are compiled. Raises SpecError for a template that fails, SettingsError for a wrong
+    `targets.toml`.
     """
     name = str(templates)
     place = resources.templates(name) if name.startswith("@") else Path(templates).resolve()

@@ -1,1 +1,1 @@
-"""Parsing of command lines: options, packages and their messages, paths of logs, and shell completion."""
+"""Parse command lines: options, packages and messages, log paths, and shell completion."""

@@ -1,8 +1,7 @@
 """Shell completion: messages, versions, rules, packages, limits.
 
-click calls these functions while a person types, so they are quick (a message's class is loaded
-only for its versions) and never fail: without candidates, or with broken project settings, they
-return nothing.
+click calls these functions while a user types, so they are quick (a message's class is loaded only for its versions)
+and never fail: without candidates, or with broken project settings, they return nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,31 +47,31 @@ def _quiet(offer: Offer) -> Offer:
 
 
 def _starting(texts: Iterable[str], incomplete: str) -> Items:
-    """The candidates that begin with the typed text, ignoring case."""
+    """Return the candidates that begin with the typed text, ignoring case."""
     return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
 
 
 @_quiet
 def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The names of messages."""
+    """Complete message names."""
     return _starting(_registry(ctx).names(), incomplete)
 
 
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The versions of the message given before as NAME."""
-    # An option that waits for its value stops click's parser: then the name is among the words that it left.
+    """Complete the versions of the message in the argument NAME."""
+    # An option without its value stops click's parser. The name is then among the unparsed words.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """MESSAGE VERSION or API VERSION, if the options require one, followed by FILE."""
+    """Complete MESSAGE VERSION or API VERSION, if the options require them, followed by FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return [_FILES]  # requests say what they are
+        return [_FILES]  # requests have a header that identifies them
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return [_FILES]
     registry = _registry(ctx)
@@ -85,19 +84,19 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The kinds of messages that the package has."""
+    """Complete the kinds of messages in the package."""
     return _of_classes(ctx, "KIND", incomplete)
 
 
 @_quiet
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The components that the package has."""
+    """Complete the components in the package."""
     return _of_classes(ctx, "COMPONENT", incomplete)
 
 
 @_quiet
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The ids of rules, with their titles."""
+    """Complete rule ids, with their titles."""
     from tagwire.log.rules import RULES as LOG_RULES
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
@@ -108,7 +107,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The names of limits, up to their number."""
+    """Complete the names of limits, up to the number."""
     from tagwire.limits import Limits
 
     return _starting([f"{name}=" for name in Limits.__slots__], incomplete)
@@ -116,7 +115,7 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The packages of this project's sets, and ours."""
+    """Complete the packages of this project's sets, and tagwire's own."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
     return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
@@ -124,7 +123,7 @@ def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The packages of this project's sets."""
+    """Complete the packages of this project's sets."""
     return _starting(_sets(), incomplete)
 
 

@@ -1,4 +1,4 @@
-"""Names of record formats on the command line. An unknown one is a usage error, reported before anything is read."""
+"""Names of record formats on the command line. An unknown name is a usage error, before any input is read."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """The name of a record format or, of what is read, `auto` or names with commas."""
+    """The name of a record format; for input, also `auto` or several names with commas."""
 
     name = "format"
 
@@ -22,7 +22,7 @@ class FormatName(click.types.StringParamType):
         self.is_read = is_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself."""
+        """Check the name, and return it unchanged."""
         from tagwire.records.format_set import format_set
         from tagwire.records.formats import FormatError, format_of
 
@@ -37,7 +37,7 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names, and `auto` where it is one."""
+        """Complete the names, and `auto` for input."""
         from tagwire.records.formats import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]
@@ -45,7 +45,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """The formats that a reader is to know. Raises click.UsageError for `only` where none is named."""
+    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
     from tagwire.records.format_set import format_set
     from tagwire.records.formats import FormatError
 

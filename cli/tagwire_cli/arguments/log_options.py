@@ -1,4 +1,4 @@
-"""The options that commands about logs share, those of `tagwire log` and those of `tagwire spark`."""
+"""The options that log commands share, in `tagwire log` and `tagwire spark`."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -27,18 +27,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """The argument PATH..., as Path objects that exist; `-` is a segment on standard input."""
+    """Add the argument PATH..., as Path objects that exist; `-` is a segment on standard input."""
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 
 def json_option(function: F) -> F:
-    """The option `--json`."""
+    """Add the option `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
 
 
 def format_option(function: F) -> F:
-    """The options `--format` and `--only-format`, which come to the function as one FormatSet, `format`."""
+    """Add the options `--format` and `--only-format`, which the function gets as one FormatSet, `format`."""
     return only_format_option(
         click.option(
             "--record-format",
@@ -54,7 +54,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """The option `--lenient`: records as Kafka reads them; `format_option` makes the FormatSet so."""
+    """Add the option `--lenient`, which makes `format_option` read records as Kafka does."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,
@@ -63,7 +63,7 @@ def lenient_option(function: F) -> F:
 
 
 def only_format_option(function: F) -> F:
-    """The option `--only-format`."""
+    """Add the option `--only-format`."""
     return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
 
 
@@ -77,7 +77,7 @@ def _with_formats(function: F) -> F:
 
 
 def output_options(function: F) -> F:
-    """The options `--output` and `--resume` of commands that write partitions."""
+    """Add the options `--output` and `--resume` of commands that write partitions."""
     for option in (
         click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
         click.option(
@@ -93,7 +93,7 @@ def output_options(function: F) -> F:
 
 
 def conversion_options(function: F) -> F:
-    """The options that say what batches become beside their format: codec and size."""
+    """Add the options for new batches: codec and size."""
     codecs = click.Choice(CODEC_NAMES)
     for option in (
         click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
@@ -107,12 +107,12 @@ def conversion_options(function: F) -> F:
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
-    """The option `--to`, with what else click is to know of it."""
+    """Add the option `--to`, with more settings for click."""
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 
 def whatif_options(function: F) -> F:
-    """What `tagwire whatif` and the job of that name are asked."""
+    """Add the options of `tagwire whatif` and of its Spark job."""
     against_help = "The format to compare with; default: that of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (

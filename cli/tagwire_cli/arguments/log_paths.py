@@ -1,4 +1,4 @@
-"""The paths of `tagwire log`: segments, partitions, and folders above them."""
+"""The paths of `tagwire log`: segments, partitions, and folders above partitions."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +24,10 @@ __all__ = [
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """The partitions in and below the folders, and the files as segments. Raises LogPathError for a folder without."""
+    """Yield the partitions in and below folders, and files as segments.
+
+    Raises LogPathError for a folder without partitions.
+    """
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -38,14 +41,17 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """All segments of one, with the snapshots of a metadata log before them."""
+    """Return all segments of a partition, with the snapshots of a metadata log first; a segment as itself."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":
-    """The partitions in and below a folder. Raises LogPathError for none, and for a file: it can't be `done` alone."""
+    """Return the partitions in and below a folder.
+
+    Raises LogPathError for a file, which can't be `done` alone, or none.
+    """
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
@@ -57,7 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Where a partition goes: by its own name, or as it lies below the path."""
+    """Return the target folder of a partition: by its own name, or by its path below `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
@@ -68,17 +74,18 @@ class Work(NamedTuple):
 
     path: Path
     found: "list[Partition]"
-    """All partitions in and below it."""
+    """All partitions in and below the path."""
     left: "list[tuple[Partition, Path]]"
-    """The partitions to write, with their places."""
+    """The partitions to write, with their target folders."""
 
 
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """The partitions to write; `place` gives the place of each. With `resumes`, existing ones are left out.
+    """Return the partitions to write; `place` returns the target of each. With `resumes`, existing targets are left
+    out.
 
-    Raises LogPathError before anything is written: for two partitions with the same place, an existing one, a path
+    Raises LogPathError before anything is written: for two partitions with one target, an existing target, a path
     without partitions, and a file.
     """
     from tagwire.log import LogPathError
@@ -102,7 +109,7 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
+    """Return the log folders at and below a path, with their targets; empty if the path is a partition."""
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 
@@ -111,9 +118,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """A function to call with the number of bytes read since the last call; None without a terminal.
+    """Yield a function to call with the number of bytes read since the last call; None without a terminal.
 
-    Segments are read `times` times. `prints_all_along` is that of `progress_bar`.
+    Segments are read `rounds` times. `prints_all_along` is passed to `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

@@ -1,4 +1,4 @@
-"""Numbers in what a person types."""
+"""Numbers on the command line."""
 
 from typing import Any, Final
 
@@ -7,19 +7,19 @@ import click
 __all__ = ["Seconds", "whole_number"]
 
 _LONGEST: Final = 1_000_000
-"""Seconds, eleven days: polling takes no more than twice of it."""
+"""Seconds, about eleven days: polling accepts at most twice that."""
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text is: ASCII digits, fewer than 20 of them. None for any other text.
+    """Return the number written as ASCII digits, fewer than 20; None for any other text.
 
-    `int` takes digits of other scripts, signs, blanks and underscores as well, and raises for thousands of digits.
+    `int` also accepts digits of other scripts, signs, blanks and underscores, and raises for thousands of digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A number of seconds. `nan` and `inf`, which `click.FloatRange` takes, are none."""
+    """A number of seconds. Rejects `nan` and `inf`, which `click.FloatRange` accepts."""
 
     name = "seconds"
 

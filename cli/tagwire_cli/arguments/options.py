@@ -1,4 +1,4 @@
-"""The options that commands of every kind share: which package is meant, and how much input is taken."""
+"""The options that commands of every kind share, such as the package and input limits."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,13 +15,13 @@ __all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of",
 __all__ += ["capture_options", "repeated_options", "selection_options", "show_sensitive_option"]
 
 KINDS: Final = ("request", "response", "message")
-"""What can be framed: a header and a request, a header and a response, a message without a header."""
+"""The kinds of frames: a header and a request, a header and a response, a message without a header."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def package_option(function: F) -> F:
-    """The option `--package`, whose value `find_registry` takes."""
+    """Add the option `--package`, for `find_registry`."""
     return click.option(
         "--package",
         metavar="NAME",
@@ -31,7 +31,7 @@ def package_option(function: F) -> F:
 
 
 def limit_option(function: F) -> F:
-    """The option `--limit`, whose values `limits_of` takes."""
+    """Add the option `--limit`, for `limits_of`."""
     return click.option(
         "--limit",
         "limits",
@@ -54,7 +54,7 @@ def repeated_options() -> list[str]:
 
 
 def file_option(function: F) -> F:
-    """The option `--file`, for commands whose words are all taken."""
+    """Add the option `--file`, for commands whose arguments have another meaning."""
     return click.option(
         "--file",
         metavar="FILE",
@@ -65,14 +65,14 @@ def file_option(function: F) -> F:
 
 
 def frames_option(function: F) -> F:
-    """The option `--frames`, as `kind`: one of `KINDS`, None for a message alone. `decode` calls it `--frame`."""
+    """Add the option `--frames` (`--frame` in `decode`), as `kind`: one of `KINDS`, or None for a single message."""
     return click.option(
         "--frames", "--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
     )(function)
 
 
 def capture_options(function: F) -> F:
-    """The options `--capture`, as `is_capture`, and `--where`, which `frame_test` of `input.filters` reads."""
+    """Add the options `--capture`, as `is_capture`, and `--where`, which `input.filters.frame_test` parses."""
     where = click.option(
         "--where",
         metavar="FILTER",
@@ -83,7 +83,7 @@ def capture_options(function: F) -> F:
 
 
 def requests_option(function: F) -> F:
-    """The option `--requests`, as `requests_file`: see `tagwire_cli.input.asked`."""
+    """Add the option `--requests`, as `requests_file`: see `tagwire_cli.input.asked`."""
     return click.option(
         "--requests",
         "requests_file",
@@ -94,7 +94,7 @@ def requests_option(function: F) -> F:
 
 
 def selection_options(hex_help: str) -> Callable[[F], F]:
-    """The options of `get` and `set`: which file, whether it is frames or hex, which limits and package."""
+    """Add the input options of `get` and `set`: file, frames, hex, limits and package."""
 
     def add(function: F) -> F:
         function = limit_option(package_option(function))
@@ -105,7 +105,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 
 
 def show_sensitive_option(function: F) -> F:
-    """The option `--show-sensitive`, which shows secrets for as long as the command runs."""
+    """Add the option `--show-sensitive`, which shows secrets while the command runs."""
 
     def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
         if is_asked:
@@ -123,7 +123,7 @@ def show_sensitive_option(function: F) -> F:
 
 
 def limits_of(texts: Sequence[str]) -> "Limits":
-    """The limits of `NAME=N` texts. Raises click.BadParameter."""
+    """Parse `NAME=N` options into limits. Raises click.BadParameter."""
     from tagwire.limits import Limits
 
     values: dict[str, int] = {}

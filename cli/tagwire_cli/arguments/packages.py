@@ -1,8 +1,7 @@
-"""The generated package that a command works with, and its messages by what a person types.
+"""Find the generated package of a command, and its messages by name.
 
-Kafka's messages are the ones meant unless somebody says otherwise: by
-`--package`, or by the spec sets of the project that the command runs in. What
-is wrong here is wrong usage (exit 2), not bad data.
+The default package has Kafka's messages, unless `--package` or the spec sets of the current project name another.
+Errors here are usage errors (exit 2), not bad data.
 """
 
 import importlib
@@ -38,11 +37,10 @@ _ALL: Final = "`tagwire messages` lists all messages"
 
 
 def find_registry(package: str | None) -> "Registry":
-    """The registry of `package`, or of the default package if it is None.
+    """Return the registry of `package`, or of the default package if it is None.
 
-    A package of a spec set of this project is found in the set's output folder,
-    installed or not. Raises click.BadParameter for a package that can't be imported
-    or is not a generated one, SettingsError for bad settings.
+    A package of this project's spec sets is found in the set's output folder, installed or not. Raises
+    click.BadParameter for a package that can't be imported or is not a generated one, SettingsError for bad settings.
     """
     from tagwire.frames.registry import Registry
 
@@ -68,21 +66,21 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    """The package's name; the folder that its spec set writes to is put at the end of the import path."""
+    """Return the package's name, and append the output folder of its spec set to the import path."""
     from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
+    # Append, so that an installed package with this name wins, and the folder shadows nothing.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
+    """Return the message class of this name. Raises click.BadParameter with similar names, and for a record format."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -91,7 +89,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format of this name. Raises click.BadParameter with near names."""
+    """Return the message or record format of this name. Raises click.BadParameter with similar names."""
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -113,21 +111,21 @@ def _messages_of_api(registry: "Registry", text: str) -> list[str]:
 
 
 def require_headers(registry: "Registry") -> None:
-    """Refuse a package whose protocol has no headers."""
+    """Raise click.UsageError for a package without headers."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
             raise click.UsageError(f"this package has no {name}; use --frame message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:
-    """Refuse a version that the message lacks, with those that it has."""
+    """Raise click.BadParameter, with the supported versions, for a version that the message does not have."""
     if version not in message.VERSIONS:
         supported = f"supported versions are {message.VERSIONS}"
         raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")
 
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
-    """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
+    """Return the response of an API, by key or as `Metadata`, `MetadataRequest` or `MetadataResponse`."""
     from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)

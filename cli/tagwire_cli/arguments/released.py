@@ -1,4 +1,4 @@
-"""What was released of a folder of specs, for commands that change specs: by its lock file, and by a git revision."""
+"""Find the released specs of a folder, in its lock file and a git revision, for commands that change specs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ __all__ = ["released_in"]
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """What the lock of the folder's set remembers, and what a revision has, if one is given.
+    """Return the releases in the lock file of the folder's set, and in a revision if given.
 
     Raises click.UsageError for a revision that git can't show.
     """

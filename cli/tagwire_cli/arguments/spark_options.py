@@ -1,4 +1,4 @@
-"""The options that commands of `tagwire spark` share: which Spark they run on, and what they make."""
+"""The options that `tagwire spark` commands share: the Spark session and the output."""
 
 import json
 from collections.abc import Callable, Generator, Sequence
@@ -14,14 +14,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Place(click.Path):
-    """A path that exists, or a URL, which stays a text."""
+    """A path that exists, or a URL, which stays a string."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class _StorageOptions(click.ParamType[Any]):
-    """A JSON object, or @FILE with one. No error shows what it holds."""
+    """A JSON object, or @FILE with an object. Errors never show the content."""
 
     name = "json"
 
@@ -42,20 +42,20 @@ class _StorageOptions(click.ParamType[Any]):
 
 
 def places_argument(function: F) -> F:
-    """The argument PATH..., as Path objects that exist and as URLs."""
+    """Add the argument PATH..., as Path objects that exist and as URLs."""
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Place(exists=True, path_type=Path))(
         function
     )
 
 
 def storage_option(function: F) -> F:
-    """The option `--storage-options`."""
+    """Add the option `--storage-options`."""
     text = "What the file system of a URL takes, such as credentials, as a JSON object; @FILE reads it from a file."
     return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
 
 def spark_options(function: F) -> F:
-    """The options `--master`, `--remote` and `--conf`."""
+    """Add the options `--master`, `--remote` and `--conf`."""
     for option in (
         click.option(
             "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Set a Spark property; may be repeated."
@@ -68,7 +68,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """The options `--output`, a folder or URL that a job makes, and `--work`."""
+    """Add the options `--output`, the folder or URL that a job creates, and `--work`."""
     output = click.option(
         *("--output", "output"),
         required=True,
@@ -87,7 +87,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 @contextmanager
 def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
-    """The session that these options mean. Raises MissingExtraError, PipelineError."""
+    """Open the session that these options describe. Raises MissingExtraError, PipelineError."""
     from tagwire_spark.session import session_of_command
 
     if master and remote:

@@ -1,4 +1,4 @@
-"""Which files and folders of specs the arguments of a command mean: a path, or the spec sets of the project."""
+"""Resolve a command's path arguments to spec files and folders: paths, or the project's spec sets."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,11 @@ STDIN: Final = "-"
 
 
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """The paths to read, each once, relative to this folder.
+    """Return the paths to read, each once, relative to the current folder.
 
-    Without any path, the folders of all spec sets; raises SettingsError outside of a
-    project. A folder above spec sets means the sets in it and the specs directly in
-    it; the project's own folder, which has other JSON files, means the sets only. Any
-    other path is read as it is.
+    Without any path, these are the folders of all spec sets; raises SettingsError outside of a project. A folder above
+    spec sets means the sets in it and the specs directly in it; the project's own folder, which has other JSON files,
+    means the sets only. Any other path is read as it is.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -1,4 +1,4 @@
-"""What bytes are, as people say it before a FILE: MESSAGE VERSION, or the API VERSION that was asked for."""
+"""Parse the arguments before FILE that identify the input: MESSAGE VERSION, or API VERSION for a response."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ __all__ = ["message_of", "one_file", "response_of"]
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Class and version of MESSAGE VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
+    """Return class and version of MESSAGE VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -28,16 +28,16 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """The response to API VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
+    """Return the response to API VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
+    if message.FALLBACK is None:  # otherwise the response may have another version than the request
         require_version(message, version)
     return message, version, rest
 
 
 def one_file(words: Sequence[str]) -> str:
-    """The FILE of the words that are left, standard input without one. Raises click.UsageError for a second."""
+    """Return the FILE argument, or "-" for standard input. Raises click.UsageError for a second file."""
     if len(words) > 1:
         raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
     return words[0] if words else "-"

@@ -1,1 +1,1 @@
-"""A module for each command of `tagwire`; `tagwire_cli.app` has the table."""
+"""The commands of `tagwire`, one module each; `tagwire_cli.app` has the table."""

@@ -1,4 +1,4 @@
-"""`tagwire add-field`: an optional field of released versions, without a new version."""
+"""`tagwire add-field`: add an optional field to released versions, without a new version."""
 
 from typing import Any
 

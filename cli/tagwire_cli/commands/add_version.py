@@ -1,4 +1,4 @@
-"""`tagwire add-version`: the next version of one message, with a field more."""
+"""`tagwire add-version`: add a version to a message, optionally with a new field."""
 
 import os
 from collections.abc import Callable
@@ -46,7 +46,7 @@ _OPTIONS: Final = (
 
 
 def field_options(function: F) -> F:
-    """The options that describe a new field, `--against` and `--dry-run`."""
+    """Add the options that describe a new field, `--against` and `--dry-run`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -91,14 +91,14 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Change the spec of a message as `planned` says, and report it; with `dry_run`, print the changes instead."""
+    """Change the spec of a message by the function `planned`, and report the change. With `dry_run`, only print it."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    spec_set = settings.set_of(path.parent)  # a spec may be a link to somewhere else
+    spec_set = settings.set_of(path.parent)  # a spec may be a link to another folder
     plan = planned(
         path,
         _files(settings, path),
@@ -132,7 +132,7 @@ def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[s
 
 
 def _path(settings: "Settings", message: str) -> Path:
-    """The file of a message of the spec sets, or the file itself."""
+    """Return the file of a message in the spec sets, or the given file."""
     from tagwire_generator.project.spec_files import find_specs
 
     path = Path(message)
@@ -156,7 +156,7 @@ def _path(settings: "Settings", message: str) -> Path:
 
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
-    """The specs of the set of a file; outside any, those beside it."""
+    """Return the specs of a file's set; without a set, the specs next to the file."""
     from tagwire_generator.evolution.texts import SpecData, from_file
     from tagwire_generator.project.spec_files import SpecFile, find_specs
 

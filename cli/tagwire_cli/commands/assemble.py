@@ -1,4 +1,4 @@
-"""`tagwire assemble`: annotated bytes, edited or not, as bytes."""
+"""`tagwire assemble`: turn annotated bytes, edited or not, into bytes."""
 
 from typing import Final
 
@@ -51,7 +51,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    """Read the annotated bytes. Raises InputError for more than a pipe without an end should fill memory with."""
+    """Read the annotated bytes. Raises InputError for too much input, so that an endless pipe can't fill the memory."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

@@ -1,4 +1,4 @@
-"""`tagwire breaking`: what a change of specs breaks of what was released, proven by bytes."""
+"""`tagwire breaking`: report changes of specs that break released versions, with proofs."""
 
 import datetime
 import os
@@ -102,7 +102,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """What to compare."""
+    """Return the comparisons to make."""
     from tagwire_generator.evolution.texts import SpecReader
 
     reader = SpecReader()
@@ -122,7 +122,7 @@ def _checks(
 
 
 def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
-    """The spec at a path, or those of the folder there. Raises SpecError for a folder without specs."""
+    """Read the spec at a path, or the specs in a folder. Raises SpecError for a folder without specs."""
     from tagwire_generator.evolution.texts import from_file, from_folder
 
     files = from_folder(path) if path.is_dir() else [from_file(path)]
@@ -131,7 +131,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
-    """Folders that may have the registers and shared structs of a spec, beside what is read of `path` itself."""
+    """Return the other folders that may have the registers and shared structs of the spec or folder `path`."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
@@ -148,7 +148,7 @@ def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
-    """The options of the set that a path belongs to."""
+    """Return the options of the path's spec set."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(path)
@@ -156,7 +156,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """The headers in the set of a spec, or else beside it, for a proof; a folder has its own."""
+    """Return the headers in a spec's set, or next to the spec, for proofs. A folder has its own headers."""
     from tagwire_generator.evolution.texts import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 
@@ -212,7 +212,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     texts = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # the lock of a whole set has other messages too: they are not gone
+    if path.is_file():  # the lock has other messages of the set, which were not removed
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
     return Check(baseline, texts, headers=_headers(settings, reader, path))
@@ -229,7 +229,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
             say(f"{specs} has no lock file; skipped", err=True)
-        elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
+        elif not spec_set.lock.exists():  # commit hooks must accept a new protocol, which has no lock file yet
             name = os.path.relpath(spec_set.lock)
             say(
                 f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True
@@ -242,7 +242,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
 def _against_own_lock(
     settings: "Settings", reader: "SpecReader", spec_set: "SpecSet", lock: Path, specs: Path
 ) -> "Check | KnownCheck":
-    """The check of a set against its lock: the one that commit hooks make, and make again and again."""
+    """Check a set against its lock, with results cached for commit hooks."""
     from tagwire_generator.evolution.known import Memory
 
     if os.environ.get("CI"):
@@ -265,7 +265,7 @@ def _against_own_lock(
 
 
 def _sets(settings: "Settings") -> list[Path]:
-    """The folders of all spec sets, each once, as a person in this folder writes them."""
+    """Return the folders of all spec sets, each once, relative to the current folder."""
     return list(dict.fromkeys(Path(os.path.relpath(spec_set.specs)) for spec_set in settings.project_sets()))
 
 

@@ -1,4 +1,4 @@
-"""`tagwire completion`: what makes a shell complete the words of `tagwire`."""
+"""`tagwire completion`: print a completion script for a shell."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -27,11 +27,11 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
-    if cls is None:  # a click that knows fewer shells than ours does
+    if cls is None:  # an old click that does not know the shell
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
-    # The name that users have in their PATH, whatever this process was started as.
+    # Users' name for the command, whatever name this process was started with.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # click's script for zsh does nothing at the second Tab, because only then it registers its function.
+    # click's zsh script registers its function at the first Tab, but does nothing with it at the second.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

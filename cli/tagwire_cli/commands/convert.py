@@ -1,4 +1,4 @@
-"""`tagwire convert`: batches of one record format as another."""
+"""`tagwire convert`: convert batches to another record format."""
 
 from collections.abc import Sequence
 

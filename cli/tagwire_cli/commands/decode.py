@@ -1,4 +1,4 @@
-"""`tagwire decode`: bytes to JSON, a message or a stream of frames."""
+"""`tagwire decode`: decode a message or a stream of frames to JSON."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ def command(
 def _decode_messages(
     registry: "Registry", words: Sequence[str], how: frame_json.Reading, *, is_hex: bool, as_lines: bool
 ) -> None:
-    """One message without a frame; or one of each line of hex text, since nothing else parts them."""
+    """Print one message without a frame; with `as_lines`, one per line of hex, because nothing else separates them."""
     message, version, files = message_of(registry, words)
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
@@ -159,7 +159,7 @@ def _decoder(
     asked: Asked | None,
     how: frame_json.Reading,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """What reads a frame of this kind, and the words that are left."""
+    """Return the decoder for frames of this kind, and the remaining words."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return frame_json.message_decoder(message, version, how), files
@@ -179,7 +179,7 @@ def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Deco
 
 
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
-    """Print frames, and return whether all could be read. Raises InputError at the first that could not."""
+    """Print frames, and return whether all could be read. Raises InputError at the first error unless `keep_going`."""
     good = True
     for place, data, decoder in parts:
         try:

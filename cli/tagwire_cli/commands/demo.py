@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
-"""One frame of each API, direction and client from tests/data/captures, whose README says how they were recorded."""
+"""One frame of each API, direction and client from tests/data/captures; its README describes the recording."""
 _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
@@ -52,15 +52,15 @@ Next:
 
 @dataclass
 class _Outcome:
-    """What became of the frames of a file."""
+    """The results of replaying the frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
-    """Senders' faults."""
+    """Rejected frames: the senders' errors."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
-    """Frames that should have passed, or should not."""
+    """Frames with an unexpected result."""
     lacking: int = 0
-    """Frames of APIs and versions that the package does not have."""
+    """The number of frames whose API or version the package does not have."""
     seconds: float = 0.0
 
 
@@ -85,7 +85,7 @@ def command(file: Path, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry)]
     for each in captures:
-        api_of(each, str(file))  # raises for a response without one
+        api_of(each, str(file))  # raises for a response without an API
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
@@ -142,7 +142,7 @@ def _has_version(registry: "Registry", capture: CapturedFrame) -> bool:
 
 
 def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """A row for each client with many frames: how many, and of which APIs; the others share the last row."""
+    """Print a row for each client with many frames: their number and APIs. All other clients share the last row."""
     by_client: dict[str, list[CapturedFrame]] = defaultdict(list)
     for capture in captures:
         by_client[_client(capture)].append(capture)
@@ -221,7 +221,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 
 
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """A request of a length that fits the screen, the one with the most fields."""
+    """Explain the request with the most fields among those that fit the screen."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

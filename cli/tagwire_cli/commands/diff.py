@@ -1,4 +1,4 @@
-"""`tagwire diff`: what changed from one version of a message to another."""
+"""`tagwire diff`: show the changes between versions of a message."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -102,6 +102,6 @@ def _facts(difference: "VersionDiff") -> list[str]:
 
 
 def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
-    """`header 1 -> 2`; None is a side without one."""
+    """Return `header 1 -> 2`; None means that a side has no value."""
     shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
     return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

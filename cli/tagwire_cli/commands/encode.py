@@ -1,4 +1,4 @@
-"""`tagwire encode`: JSON to bytes, a message or a stream of frames."""
+"""`tagwire encode`: encode JSON as a message or a stream of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
 
 
 def _encoder(registry: "Registry", kind: str, words: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
-    """What writes a frame of this kind, and the words that are left."""
+    """Return the encoder for frames of this kind, and the remaining words."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return frame_json.message_encoder(message, version), files

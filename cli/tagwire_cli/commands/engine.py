@@ -1,4 +1,4 @@
-"""`tagwire engine`: which engine encodes and decodes."""
+"""`tagwire engine`: print the engine in use."""
 
 import click
 

@@ -154,7 +154,7 @@ def command(words: Sequence[str], **options: Any) -> None:
 
 
 def _kind(options: dict[str, Any]) -> str:
-    """What the bytes are said to be. Raises click.UsageError for two things at once."""
+    """Return the kind that the options name. Raises click.UsageError for two kinds."""
     said = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         said.append("format")
@@ -186,7 +186,7 @@ def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) 
     faults: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """A value for each unit; what was written of one is let go before the next is read."""
+        """Yield a value for each unit. Each is freed before the next one is read."""
         for one in units:
             faults.extend(_faults([one]))
             if is_many or asked.kind == "guess":
@@ -205,7 +205,7 @@ def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
     from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
-    if asked.kind == "format":  # the batches of an input are one section
+    if asked.kind == "format":  # all batches of the input are one section
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
     write_bytes(page(shown, name_note(asked.registry)).encode("utf-8", "backslashreplace"))

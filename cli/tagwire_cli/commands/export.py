@@ -1,4 +1,4 @@
-"""`tagwire export`: specs in the language of Kafka's own generator, as far as that can say what they say."""
+"""`tagwire export`: rewrite specs for Kafka's own generator, as far as possible."""
 
 from collections.abc import Sequence
 from pathlib import Path

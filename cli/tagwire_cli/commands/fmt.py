@@ -1,4 +1,4 @@
-"""`tagwire fmt`: specs in their canonical text, comments and all."""
+"""`tagwire fmt`: rewrite specs as canonical text, with their comments."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1
-        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"  # as git checks it out on Windows
+        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"  # as git checks out files on Windows
         try:
             formatted = format_spec(text.replace("\r\n", "\n"), file=name, options=_options(settings, name))
             formatted = formatted.replace("\n", line_end)
@@ -81,7 +81,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Names and texts of the specs to be formatted, each once."""
+    """Yield names and texts of the specs to format, each once."""
     from tagwire_generator.project.spec_files import find_specs
 
     seen: set[Path] = set()

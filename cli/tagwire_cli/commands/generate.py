@@ -1,4 +1,4 @@
-"""`tagwire generate`: the modules of this project's spec sets, written, checked or shown as a diff."""
+"""`tagwire generate`: write, check or diff the modules of this project's spec sets."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -95,7 +95,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    is_usual = templates is None and not no_cache  # a cache knows one run: another one's files would drive it out
+    is_usual = templates is None and not no_cache  # caching another kind of run would evict the usual entries
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
         sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
@@ -119,7 +119,7 @@ def command(
 
 @contextmanager
 def _staged(root: Path) -> Generator[Path]:
-    """Copy the project as it is staged in git to a temporary folder."""
+    """Copy the staged state of the project to a temporary folder."""
     from tagwire_generator.project.work_tree import copy_staged
 
     with TemporaryDirectory(prefix="tagwire-") as folder:
@@ -140,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """A set with what the command line says instead of the settings."""
+    """Return a set with command-line options in place of its settings."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -156,7 +156,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """The plan of every set, before the first is applied; exits with 1 if a spec has an error."""
+    """Return the plan of every set before any is applied. Exits with 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -165,20 +165,23 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
             made.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
-    # Two sets may read the same specs: what is wrong with one is said once.
+    # Two sets may read the same specs, so report each problem once.
     problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # warnings never stop generation, and would bury what it has to say
+    if problems:  # warnings don't stop generation, and would bury its report
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report specs and modules that the commit will not have, or not as they are on disk."""
+    """In a commit hook, report specs and modules that the commit lacks or has in another state.
+
+    Return whether there are any.
+    """
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -1,4 +1,4 @@
-"""`tagwire get`: chosen fields of a message, or of the frames of a stream."""
+"""`tagwire get`: print chosen fields of a message, or of a stream of frames."""
 
 import json
 from collections.abc import Sequence
@@ -89,13 +89,13 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """For each path the version of the structs that its value consists of."""
+    """Return the version of the structs in each path's value."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _shown(value: Any) -> str:
-    """A value as text: of a text itself, with its backslashes and tabs escaped, of anything else its JSON."""
+    """Return a string with backslashes and tabs escaped; other values as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value.replace("\\", "\\\\").replace("\t", "\\t")

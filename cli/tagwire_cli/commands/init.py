@@ -1,4 +1,4 @@
-"""`tagwire init`: a protocol of one's own, from nothing to green tests."""
+"""`tagwire init`: start a protocol, with specs, generated code and tests."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,7 +50,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
 
 def _generate(folder: Path) -> int:
-    """Write the package; gives the number of its modules."""
+    """Write the package, and return the number of its modules."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
     from tagwire_generator.project.settings import load

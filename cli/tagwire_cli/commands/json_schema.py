@@ -1,4 +1,4 @@
-"""`tagwire json-schema`: what the JSON of a command looks like, for programs that read it; and specs, for editors."""
+"""`tagwire json-schema`: print the JSON Schema of a command's JSON output, and of specs and scripts for editors."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -15,7 +15,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""The schemas of what people write, for editors: packages and files."""
+"""The schemas of handwritten files, for editors: package and file."""
 
 SCHEMAS: Final = {
     "validate": "validate",
@@ -48,7 +48,7 @@ SCHEMAS: Final = {
     "spark import": "spark-import",
     "spark audit": "spark-audit",
 }
-"""The commands that have one, and the files of `json_schemas/`."""
+"""Commands with a schema, and the files in `json_schemas/`."""
 
 
 @click.command("json-schema")

@@ -1,4 +1,4 @@
-"""`tagwire lock`: record what is released now, so that later changes are compared with it."""
+"""`tagwire lock`: record the current specs as released, for later comparisons."""
 
 import datetime
 import os
@@ -82,7 +82,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
 
 
 def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
-    """Folders of specs with their lock files."""
+    """Return folders of specs with their lock files."""
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")
@@ -101,7 +101,7 @@ def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> 
 
 
 def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: bool, forget: bool) -> "Lock":
-    """The new lock of a folder; exits with 1 if what it would release breaks the old one."""
+    """Return the new lock of a folder. Exits with 1 if the specs break the old one."""
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.lock import read_lock, updated_lock
     from tagwire_generator.evolution.texts import SpecReader

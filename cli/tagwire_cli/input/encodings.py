@@ -1,7 +1,7 @@
-"""Decode bytes that people paste: raw, or as text that a tool printed.
+"""Decode pasted bytes: raw, or as text that a tool printed.
 
-The encoding is recognised by its characters: text that is a dump, hex or base64 from its first to
-its last character is decoded, everything else is bytes. Real messages contain zero bytes, so they
+The encoding is detected by its characters: text that is entirely a dump, hex or base64 is
+decoded, everything else is bytes. Real messages contain zero bytes, so they
 are not mistaken for text.
 
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")

@@ -1,15 +1,14 @@
-"""Whole frames as JSON and back: what `decode --frame` prints and `encode --frame` takes.
+"""Convert whole frames to and from JSON, for `decode --frame` and `encode --frame`.
 
-A frame of a connection is an object that says all that `encode` needs:
+A frame of a connection is an object with everything that `encode` needs:
 
     {"message": "MetadataRequest", "version": 12, "header": {...}, "body": {...}}
 
-`header` may be left out, or have some of its fields: the rest are their
-defaults, and API key and version follow from the message. A frame that could
-not be read is `{"raw": base64, "error": text}`; `raw` is written as it is, so
-that a stream with a fault in it comes out as it went in. Messages that a
-protocol frames by their size alone (`message`) are their bodies, without an
-object around them. Pure functions; streams and errors of places are elsewhere.
+`header` may be omitted or incomplete: missing fields get their defaults, and API key
+and version follow from the message. A frame that could not be read is
+`{"raw": base64, "error": text}`; `raw` is written unchanged, so that a stream with
+an error survives the round trip. Frames without a header (`message`) are just their
+bodies. `frame_stream` reads streams and adds positions to errors.
 """
 
 import base64

@@ -1,8 +1,8 @@
-"""The door to the terminal: names, paths and values of others can't steer it, nor forge a line of ours.
+"""Print text safely: untrusted names, paths and values can't send control codes or fake tagwire's lines.
 
-A folder may be called `\\x1b[2J`, or hold a line break and what looks like a
-finding. So every text is printed by `say`, which shows as an escape what does
-not print. Exact bytes go through `tagwire_cli.output.write_bytes`.
+A folder may be called `\\x1b[2J`, or its name may contain a line break and a fake
+finding. So `say` prints all text, and escapes unprintable characters. Exact bytes are
+printed by `tagwire_cli.output.tables.write_bytes`.
 """
 
 import sys

@@ -32,7 +32,7 @@ def formatter_of(text: str) -> str:
 
 
 def is_same_code(name: str, before: str, after: str) -> bool:
-    """Whether two versions of a file differ only in formatting; changed comments and docstrings count as differences."""
+    """Whether two versions of a file differ only in formatting. Comments and docstrings count as code."""
     if name == MARKER:
         return _LINE.sub("", before).split() == _LINE.sub("", after).split()
     if not name.endswith((".py", ".pyi")):

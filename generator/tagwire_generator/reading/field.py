@@ -52,7 +52,7 @@ def _when(node: Node) -> When:
 
 
 FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
-"""How the keys are read that only fields of record formats have, where their kind does not say."""
+"""Converters for record format keys whose kind does not determine one."""
 
 
 def _type(node: Node) -> FieldType:

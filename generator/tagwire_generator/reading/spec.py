@@ -1,10 +1,10 @@
-"""Specs from text or files: the door to the spec language.
+"""Read specs from text or files.
 
-    text -> tree with places -> schema -> fields -> structs -> message
-                                       -> entries -> register
+    text -> tree with positions -> schema -> fields -> structs -> message
+                                          -> entries -> register
 
-All problems of a file are found in one run. A message or a register comes out
-only if none of them is an error.
+All problems of a file are reported at once. The result has a message or a register
+only if none of the problems is an error.
 """
 
 from dataclasses import dataclass

@@ -119,7 +119,7 @@ TOKEN: Final = re.compile(
 
 @dataclass
 class _Open:
-    """An object or list that has begun: the path of what is in it now."""
+    """An object or list being scanned, with the path of the current item."""
 
     path: Path
     is_list: bool
@@ -136,13 +136,13 @@ class _Scan:
     comments: Comments = field(default_factory=Comments)
     stack: list[_Open] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    """Comments that belong to what comes next."""
+    """Comments that belong to the next item."""
     last: Path = ()
-    """What ended last."""
+    """The path of the last finished item."""
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """The pending comments belong to this, or to what holds it."""
+        """Attach the pending comments to this item, or to the item that contains it."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -175,7 +175,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Whether a comment, on the line of what ended last, belongs to that."""
+        """Attach a comment to the last finished item on its line. Return whether that is possible."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False
@@ -184,7 +184,7 @@ class _Scan:
 
 
 def read_comments(text: str) -> Comments:
-    """The comments of the text of a spec that can be parsed."""
+    """Return the comments in the text of a spec that can be parsed."""
     scan = _Scan()
     end, before = 0, ""
     for found in TOKEN.finditer(text):
@@ -209,7 +209,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """The innermost key of the message, field or struct that has its own lines: what holds the path, or is it."""
+    """Return the innermost key of a message, field or struct with its own lines that contains or is the path."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -1,1 +1,1 @@
-"""The views: strings resolved for each version, which templates print; and the rendering."""
+"""The views, which hold the strings that templates print for each version, and their rendering."""

@@ -1,4 +1,4 @@
-"""The view of a data-class module: every string that its template prints.
+"""The view of a data class module: every string that its template prints.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -29,13 +29,13 @@ class FieldView:
 
     name: str
     annotation: str
-    """The attribute's type; empty of a length, a count or a checksum of a record format, which objects do not have."""
+    """The attribute's type; empty for a record format's lengths, counts and checksums, which objects do not have."""
     declaration: str
-    """The call that declares the field: its wire name, type and versions, its default, and notes."""
+    """The call that declares the field: wire name, type, versions, default, and notes."""
     doc: str
-    """The docstring: what the field means, then its wire type, versions, and notes in parentheses."""
+    """The docstring: the meaning, then wire type, versions, and notes in parentheses."""
     deprecated: str = ""
-    """The decorator that says why the field will go; "" if it will not."""
+    """The decorator with the reason for the deprecation; "" if the field is not deprecated."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class StructView:
 
     name: str
     base: str
-    """What it extends; of requests and responses with the class of their header, where the package has one."""
+    """The base class. For requests and responses, it names the header class if the package has one."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
     """Class attributes of a message: name, expression."""
     unions: tuple[UnionView, ...]
-    """Properties that give the one alternative of a union."""
+    """Properties that return the set alternative of a union."""
     which: tuple[str, str] | None
-    """The types of the names of its unions, and of those of their alternatives; None where it has no union."""
+    """The types of union names and alternative names; None without unions."""
     keyed: tuple[KeyedView, ...]
-    """Methods that give the elements of an array by their keys."""
+    """Methods that look up array elements by key."""
     parameters: tuple[str, ...]
     """The constructor's parameters for type checkers; empty unless a field is deprecated."""
 
@@ -64,16 +64,16 @@ class DataModuleView:
     """The module of a message's data classes."""
 
     source: str
-    """How the first line names the spec."""
+    """The spec's name in the first line."""
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Import statements for type checkers alone: what would be slow to import, and is needed by annotations only."""
+    """Import statements for type checkers only: they would be slow, and only annotations need them."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
-    """Each after those that it refers to; the message is the last."""
+    """The structs, each after those that it uses; the message comes last."""
     metaclass: str
-    """What makes each class."""
+    """The metaclass of each class."""
 
 
 def data_view(
@@ -84,15 +84,15 @@ def data_view(
     package: str = "",
     headers: Collection[str] = (),
 ) -> DataModuleView:
-    """The view of `spec`'s data-class module.
+    """Return the view of `spec`'s data class module.
 
-    `package` has the registers and shared structs that its fields have, and the headers of these names.
+    `package` has the registers and shared structs of its fields, and the headers with these names.
     """
     return DataViews(spec, cls, options, package, headers).module(source)
 
 
 class DataViews:
-    """Makes the views of one module, and gathers what it imports."""
+    """Makes the views of one module, and collects its imports."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # An attribute hides what has its name from the rest of the class body.
+        # An attribute hides an imported name in the rest of the class body.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -117,7 +117,7 @@ class DataViews:
         self.registers = Imports(taken)
 
     def module(self, source: str) -> DataModuleView:
-        """The view of the module."""
+        """Return the view of the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         return self.module_of(structs, source, message_doc(self.spec))
 
@@ -134,7 +134,7 @@ class DataViews:
         )
 
     def _import_lines(self) -> list[list[str]]:
-        """The imports, those of shared structs behind all others."""
+        """Return the imports, with shared structs last."""
         shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
         return [*self.imports.groups, *self.registers.groups, *([shared] if shared else [])]
 
@@ -161,7 +161,7 @@ class DataViews:
         base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
         if header not in self.headers:
             return base
-        # As a text, since only type checkers import the header.
+        # A string, because only type checkers import the header.
         return f'{base}["{self.type_imports.use(f"{self.package}.{snake_case(header)}", header)}"]'
 
     def constants(self) -> list[tuple[str, str]]:
@@ -204,7 +204,7 @@ class DataViews:
         )
 
     def attribute_type(self, field: FieldSpec) -> str:
-        """The type of an attribute, as the declaration states it."""
+        """Return the declared type of an attribute."""
         is_optional = field.nullable_versions or field.default is None
         if field.type.is_array and field.deprecated is None:  # deprecated fields are properties for type checkers
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
@@ -212,7 +212,7 @@ class DataViews:
         return self.annotation(field) + (" | None" if is_optional else "")
 
     def parameters(self, struct: StructSpec) -> tuple[str, ...]:
-        """The parameters of the constructor, written out for type checkers."""
+        """Return the constructor's parameters for type checkers."""
         found = []
         for field in struct.fields:
             name, annotation = attribute_name(field.name), self.annotation(field)
@@ -225,14 +225,14 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """The decorator of PEP 702 with the reason; type checkers know it without a package at run time."""
+        """Return the PEP 702 decorator, which type checkers know without a package at run time."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """The type of the values, or of those within so many arrays."""
+        """Return the type of a field's values; `outer` is the number of enclosing arrays to skip."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"
@@ -251,7 +251,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """How a declaration gives the default; of a required field the value in versions that lack it."""
+        """Return the declaration of the default; for a required field, the value in versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:
@@ -290,17 +290,17 @@ class DataViews:
 
 
 def literal(value: object) -> str:
-    """A default other than a UUID as a Python expression."""
+    """Return a default other than a UUID as a Python expression."""
     if isinstance(value, bytes) and len(value) > 4 and not any(value):
         return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
 def _number(value: UUID) -> str:
-    """A UUID's number as an expression."""
+    """Return a UUID's number as an expression."""
     return str(value.int) if value.int < 10 else f"0x{value.int:032x}"
 
 
 def uuid_literal(value: UUID, cls: str) -> str:
-    """A UUID as an expression; `cls` is what the module calls the class."""
+    """Return a UUID as an expression; `cls` is the module's name for the class."""
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'

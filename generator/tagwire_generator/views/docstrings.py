@@ -1,4 +1,4 @@
-"""The history of a message's fields, and the docstrings of generated classes."""
+"""Write the docstrings of generated classes, with the history of their fields."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,19 +18,19 @@ _WIDTH = 110
 
 
 def in_versions(versions: Versions) -> str:
-    """The versions of something, in words."""
+    """Describe a version range in words."""
     if versions.highest == HIGHEST and not versions.lowest:
         return "all versions"
     return f"version{'s' * (len(versions) > 1)} {versions}"
 
 
 def message_doc(spec: MessageSpec) -> str:
-    """What a message is, in one line."""
+    """Describe a message in one line."""
     return f"{spec.name} ({', '.join(_message_facts(spec))})."
 
 
 def class_doc(spec: MessageSpec, history: Sequence[str] = ()) -> str:
-    """What the message is for, which versions will go, and what each version changes."""
+    """Return a message's docstring: its purpose, deprecated versions, and the changes in each version."""
     texts = [documented(spec.about, _message_facts(spec)) if spec.about else prose(message_doc(spec))]
     if spec.deprecated is not None:
         texts.append(prose(deprecated_versions(spec)))
@@ -46,7 +46,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """What a struct is, and which fields have it: by path, or by struct if that struct is used several times."""
+    """Describe a struct and the fields that use it: by path, or by struct if that struct is used several times."""
     places = []
     for owner in (spec.root, *spec.structs):
         prefix = "" if owner is spec.root else f"{owner.name}."
@@ -58,7 +58,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 
 def field_doc(field: FieldSpec, about: str) -> str:
-    """What a field means, its wire type, its versions, and notes."""
+    """Return a field's docstring: meaning, wire type, versions, and notes."""
     facts = [named_type(field), in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
@@ -80,21 +80,21 @@ def field_doc(field: FieldSpec, about: str) -> str:
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
-    """A docstring: the text of the spec, then facts in parentheses, so that `message.field_docs` finds the text.
+    """Return a docstring: the spec's text, then facts in parentheses, so that `message.field_docs` finds the text.
 
-    Without a text, the facts are the sentence. Other sentences are paragraphs of their own.
+    Without a text, the facts are the sentence. Further sentences are separate paragraphs.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))
 
 
 def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
-    """Why a field, a struct or a member of an enum will go, as a sentence; "" if it will not."""
+    """Return the deprecation of a field, struct or enum member as a sentence; "" if there is none."""
     return "" if part.deprecated is None else _reason("Deprecated", part.deprecated)
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Which versions of a message will go and why; "" where its spec gives no reason."""
+    """Return the deprecated versions of a message and the reason; "" if its spec gives no reason."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions
@@ -106,20 +106,20 @@ def _reason(what: str, why: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Texts behind each other; each but the last ends as a sentence does."""
+    """Join texts, ending each but the last with a period if needed."""
     *before, last = [text.strip() for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
 
 def prose(text: str) -> str:
-    """Spec-derived text for a docstring: escaped, wrapped, on lines indented by four."""
+    """Prepare spec text for a docstring: escaped, wrapped, with lines indented by four."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
     return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
-    """A sentence for each version after the first, and one for versions in a row that change nothing."""
+    """Return a sentence for each version after the first, and one for each run of versions without changes."""
     roots = [(version, layout_of(cls, version).root) for version in spec.valid_versions]
     changes = [
         (version, [*_changes(before, now), *_new_formats(spec, version)])
@@ -138,7 +138,7 @@ def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
 
 
 def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
-    """What a version does, as verbs with their objects."""
+    """Yield the changes in a version, as verbs with objects."""
     if _shape(now) != _shape(earlier) and _shape(now):
         yield _shape(now)
     old, new = dict(_paths(earlier, "")), dict(_paths(now, ""))
@@ -159,7 +159,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """The paths of one version that another lacks, without those inside a field that it lacks, too."""
+    """Return the paths that `others` does not have, without paths inside a missing field."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -184,7 +184,7 @@ def _shape(root: StructLayout) -> str:
 
 
 def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
-    """The fields whose records are of another format than in the version before."""
+    """Yield the fields whose record format changed from the version before."""
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
@@ -192,7 +192,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Field paths, each with whether it may be null, and its tag."""
+    """Yield field paths, each with whether null is allowed, and with the tag."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):
@@ -204,10 +204,10 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """The functions of a module, by struct layout: equal layouts share one, named after the first version.
+    """The functions of a module, by struct layout. Equal layouts share a function, named after their first version.
 
-    The name of the message, with which many structs begin, is left away where
-    what is left is no other struct's name: `_read_topic_v0` is in its module.
+    The message's name, with which many structs begin, is dropped if the rest is not another struct's name:
+    `_read_topic_v0` is in its module.
     """
 
     def __init__(
@@ -221,10 +221,10 @@ class StructNames:
         self.serializers = serializers
         """The names of the serializer classes."""
         self.functions: list[tuple[StructLayout, int]] = []
-        """Layout and first version; each after those that it calls."""
+        """Layouts with their first versions, each after the layouts that it calls."""
 
     def module_of(self, name: str) -> str:
-        """The module of a data class."""
+        """Return the module of a data class."""
         return self.shared.get(name, self.module)
 
     def add(self, struct: StructLayout, version: int) -> None:
@@ -246,7 +246,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
+    """Whether a struct contains slices of the input, so that its reader needs `raw`."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

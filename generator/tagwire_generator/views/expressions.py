@@ -1,8 +1,7 @@
-"""Expressions of a serializer module: each brings the import or the constant that it needs.
+"""Write the expressions of a serializer module, and collect the imports and constants that they need.
 
-The one place that maps wire types to the helpers of `tagwire.wire`. A family
-without helpers of its own is handled by its row in `WIRE_TYPES`, so that a new
-type needs no change here.
+Only this module maps wire types to the helpers of `tagwire.wire`. A family without helpers uses its row in
+`WIRE_TYPES`, so that a new type needs no change here.
 """
 
 from struct import pack
@@ -36,12 +35,12 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """What is faster than the methods of a family's rows, by the names that `WireType` has for those."""
+    """Faster replacements for methods of a family's rows, by the method names of `WireType`."""
 
     value_of: str
     raw_of: str
     call: str
-    """How the first two are called."""
+    """How to call the first two helpers."""
     read_many: str
     put_many: str
 
@@ -50,9 +49,9 @@ _FIXED: Final = {
     "boolean": _Helpers("BOOLEANS", "BOOLEAN_BYTES", "{}[{}]", "booleans", "put_booleans"),
     "uuid": _Helpers("uuid_of", "uuid_bytes", "{}({})", "read_uuids", "put_uuids"),
 }
-"""The helpers of families of a fixed width, by family."""
+"""The helpers of families of fixed width."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
-"""The last word of the helpers for one value and for many, by family."""
+"""The suffixes of the helpers for one value and for many, by family."""
 
 
 _RUNTIME_NAMES: Final = {
@@ -70,7 +69,7 @@ _RUNTIME_NAMES: Final = {
     "Struct",
     "UUID",
 }
-"""Names in a serializer module that a spec could give a struct, too."""
+"""Names in a serializer module that a struct could also have."""
 
 
 class Expressions:
@@ -87,7 +86,7 @@ class Expressions:
         return self.imports.use(module, name)
 
     def constant(self, prefix: str, expression: str) -> str:
-        """A module constant with this value; one name for each value."""
+        """Return the module constant with this value; each value has one name."""
         same = [name for name, known in self.constants.items() if known == expression and name.startswith(prefix)]
         if same:
             return same[0]
@@ -97,7 +96,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """The tags that a struct of this version knows, at least one."""
+        """Return the tags that a struct of this version knows, at least one."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
@@ -115,19 +114,19 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType) -> str:
-        """The arrays of a number type."""
+        """Return the arrays of a number type."""
         name = f"_{wire.name}s"
         self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
         return name
 
     def number_packers(self, wire: WireType) -> str:
-        """`struct` calls that pack arrays of a number type, by count."""
+        """Return `struct` calls that pack arrays of a number type, by count."""
         name = f"_pack_{wire.name}s"
         self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").packers'
         return name
 
     def number_unpackers(self, wire: WireType) -> str:
-        """`struct` calls that unpack arrays of a number type, by count."""
+        """Return `struct` calls that unpack arrays of a number type, by count."""
         name = f"_unpack_{wire.name}s"
         self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").unpackers'
         return name
@@ -141,7 +140,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """What makes the value from what `struct` read; "" where that is the value."""
+        """Return the conversion of a `struct` result to the value; "" if none is needed."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -152,7 +151,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.value_of), raw)
 
     def packed(self, wire: WireType, value: str) -> str:
-        """What `struct` packs for a value."""
+        """Return the expression that `struct` packs for a value."""
         if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
@@ -161,31 +160,31 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """The row of a wire type."""
+        """Return the row of a wire type."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         return self.constant(f"_{_identifier(wire)}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
-        """An enum's wire type, made of its integer type and its register."""
+        """Return an enum's wire type, made from its integer type and its register."""
         made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
         return f"{made}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:
-        """The members of an enum by number, which know what to make of other numbers."""
+        """Return the members of an enum by number; the mapping handles unknown numbers."""
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """What the module calls the class of a register, which stands in a module of its own."""
+        """Return the module's name for a register class, which has its own module."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
     def default(self, field: Item | Missing) -> str:
-        """The default as an expression; a fresh object where it is a struct."""
+        """Return the default as an expression; structs are created each time."""
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # and its constructor asks for a value
+            is_required = any(row.required for row in cls.FIELDS)  # the constructor requires a value
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
@@ -195,7 +194,7 @@ class Expressions:
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
-        """Whether `m` has another value than the default, as a condition."""
+        """Return a condition: `m` has another value than the default."""
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
@@ -209,7 +208,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Whether `m` breaks a rule over several fields: conditions, none for most structs."""
+        """Return conditions: `m` breaks a rule for several fields. Most structs have none."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -220,17 +219,17 @@ class Expressions:
                 conditions.append(f"{self.use('tagwire.wire', 'has_twins')}(m.{field.name}, {keys})")
         return tuple(conditions)
 
-    # ------------------------------------------------------------ types with a length, elements, structs
+    # ------------------------------------------------------------ sized types, elements, structs
 
     def sized_value(self, wire: WireType) -> str:
-        """The value of the bytes from `pos` to `end`."""
+        """Return the value of the bytes from `pos` to `end`."""
         if wire.family == "text":
             return "buf[pos:end].decode()"
         source = f"{_source(wire)}[pos:end]"
         return source if wire.family == "binary" else f"{self.row(wire)}.value_of({source})"
 
     def one_reader(self, wire: WireType) -> str:
-        """What reads one value of a fixed width, in a tuple, and says where it ends."""
+        """Return a call that reads one value of fixed width, as a tuple, and returns the end position."""
         if wire.is_raw and not wire.is_enum:
             return f"{self.numbers(wire)}.read(buf, pos, 1)"
         return self.element_reader(Fixed(wire), "1")
@@ -244,7 +243,7 @@ class Expressions:
         return f"{put}({out}, {value})"
 
     def elements_reader(self, element: Type, count: str) -> str:
-        """What reads so many elements of any type."""
+        """Return a call that reads `count` elements of any type."""
         if isinstance(element, Nested):
             return self.struct_reader(element.struct, count)
         if isinstance(element, Array):
@@ -255,7 +254,7 @@ class Expressions:
         return self.element_reader(element, count)
 
     def array_writer(self, array: Array, out: str, values: str) -> str:
-        """What writes an array of any type that is an element itself, with its count."""
+        """Return a call that writes an array inside an array, with its count."""
         element = array.element
         if isinstance(element, Fixed) and element.wire.is_raw:
             put = "put_compact" if array.length == COMPACT else "put"
@@ -264,7 +263,7 @@ class Expressions:
         return f"({count}({out}, {values}), {self.elements_writer(element, out, values)})"
 
     def elements_writer(self, element: Type, out: str, values: str) -> str:
-        """What writes elements of any type, without a count."""
+        """Return a call that writes elements of any type, without a count."""
         if isinstance(element, Nested):
             return f"{self.struct_writer(element.struct)}({out}, {values})"
         if isinstance(element, Array):
@@ -296,12 +295,12 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """What the module calls a data class: templates write the names of the runtime, so these go first."""
+        """Return the module's name for a data class. Data classes get an alias if the runtime has the same name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
     def import_groups(self) -> list[list[str]]:
-        """The import lines, the data classes behind all others."""
+        """The import lines, with data classes last."""
         groups = self.imports.groups
         groups[-1] += [line for group in self._data_classes.groups for line in group]
         return groups
@@ -315,12 +314,12 @@ class Expressions:
 
 
 def _identifier(wire: WireType) -> str:
-    """The name of a wire type, as names of constants may have it."""
+    """Return the name of a wire type in the form used in constant names."""
     return wire.name.replace("[", "_").removesuffix("]")
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """What the helpers for one value and for many are called; a family without any has those of bytes."""
+    """Return the suffixes of the helpers for one value and for many; families without helpers use those for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code can write before text alone")
     return _SIZED.get(wire.family, _SIZED["binary"])

@@ -1,14 +1,14 @@
-"""Imports follow use: a view asks for a name, and the import appears."""
+"""Collect imports: using a name adds its import."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
 
 class Imports:
-    """The names that a module uses from others.
+    """The names that a module imports.
 
-    A spec may call a struct `Message` or `UUID`. What is imported gives way then:
-    it comes in with an underscore before it, which no spec's name can have.
+    A spec may call a struct `Message` or `UUID`. The imported name then gets a leading underscore, which spec names
+    can't have.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -16,14 +16,14 @@ class Imports:
         self._taken = frozenset(taken)
 
     def use(self, module: str, name: str) -> str:
-        """What the module calls `name`, which it will import from `module`."""
+        """Import `name` from `module`, and return its name here."""
         if name in self._taken:
             return self.use_aliased(module, name)
         self._names[module].add(name)
         return name
 
     def use_aliased(self, module: str, name: str) -> str:
-        """As `use`, of what gives way to any name of a spec."""
+        """Import a name as `use` does, always with a leading underscore."""
         self._names[module].add(f"{name} as _{name}")
         return f"_{name}"
 

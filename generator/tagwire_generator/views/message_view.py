@@ -1,9 +1,8 @@
-"""The view of a message for templates that print something other than Python: references, dissectors, other languages.
+"""The view of a message for templates of other outputs than Python: references, dissectors, other languages.
 
-Part of the stable interface for users' templates (docs/templates.md). It shows
-a message twice: as the table of its fields for all versions, and as what stands
-on the wire in each version. Texts are plain: a template escapes what it prints,
-as its language wants it; names are ASCII identifiers in all of them.
+Part of the stable interface for users' templates (docs/templates.md). It shows a message twice: as a table of its
+fields in all versions, and as the wire format of each version. Texts are not escaped, because each output needs its own
+escaping; names are always ASCII identifiers.
 """
 
 import json
@@ -26,14 +25,14 @@ __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "Wir
 
 @dataclass(frozen=True)
 class RowView:
-    """A field in all versions; nested ones follow the field that holds them."""
+    """A field in all versions. Nested fields follow the field that contains them."""
 
     path: str
     name: str
     depth: int
     type: str
     named_type: str
-    """The type, and its enum or semantic type."""
+    """The type, with its enum or semantic type."""
     family: str
     width: int
     versions: str
@@ -42,7 +41,7 @@ class RowView:
     default: str
     about: str
     deprecated: str
-    """Why the field will go, as a sentence; "" if it will not."""
+    """The deprecation as a sentence; "" if there is none."""
     enum: str
     members: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]
@@ -50,7 +49,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class WireType:
-    """How a value stands on the wire."""
+    """The wire format of a value."""
 
     shape: str
     type: str
@@ -75,7 +74,7 @@ class WireField:
 
 @dataclass(frozen=True)
 class WireStruct:
-    """A struct in one version, fields in wire order."""
+    """A struct in one version, with fields in wire order."""
 
     name: str
     fields: tuple[WireField, ...]
@@ -85,7 +84,7 @@ class WireStruct:
 
 @dataclass(frozen=True)
 class WireVersion:
-    """A version, and what stands on the wire in it."""
+    """A version with its wire format."""
 
     number: int
     header: str
@@ -108,14 +107,14 @@ class MessageView:
     flexible_versions: str
     about: str
     deprecated: str
-    """Which versions will go and why, as a sentence; "" if none will, or the spec does not say why."""
+    """The deprecated versions and the reason, as a sentence; "" if there are none, or without a reason."""
     fallback: tuple[str, str] | None
     rows: tuple[RowView, ...]
     wire: tuple[WireVersion, ...]
 
 
 def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
-    """The view of a message that is no record format."""
+    """Return the view of a message that is not a record format."""
     cls = message_class(spec, options)
     return MessageView(
         source=source,
@@ -174,16 +173,16 @@ def _entries(field: FieldSpec) -> list[RegisterEntry]:
 
 
 def _named_default(field: FieldSpec) -> object:
-    """A default, by the name that its enum gives it."""
+    """Return a default, by its name in the enum if it has one."""
     return next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
 
 
 def _default(value: object) -> str:
-    """A default as JSON."""
+    """Return a default as JSON."""
     if value is STRUCT_DEFAULT:
         return "{}"
     if isinstance(value, tuple):
-        return "[]"  # no other default is possible
+        return "[]"  # arrays have no other default
     if isinstance(value, bytes):
         value = json_value(value)
     plain = value is None or isinstance(value, bool | int | float | str)
@@ -218,6 +217,6 @@ def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Array):
         length = type.length.name if type.length else ""
         return WireType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
-    assert isinstance(type, Nested)  # the rest is for record formats
+    assert isinstance(type, Nested)  # other types occur only in record formats
     struct = _struct(type.struct, f"{path}.")
     return WireType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)

@@ -15,12 +15,12 @@ from tagwire_generator.views.imports import Imports
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
 
 RUNTIME_LEVEL = 2
-"""The level of the runtime that generated code is written for; see `tagwire.message.level`."""
+"""The runtime level that generated code needs; see `tagwire.message.level`."""
 
 
 @dataclass(frozen=True)
 class MessageEntry:
-    """A message in the index of its package."""
+    """A message in its package's index."""
 
     name: str
     module: str
@@ -31,7 +31,7 @@ class MessageEntry:
 
 @dataclass(frozen=True)
 class PackageView:
-    """What the modules of a package, other than those of its messages, print."""
+    """The contents of package modules other than message modules."""
 
     package: str
     doc: str
@@ -40,11 +40,11 @@ class PackageView:
     registry: str
     """The type of the registry, with the classes of the package's headers."""
     type_imports: tuple[str, ...]
-    """Import statements that this type needs."""
+    """Import statements for the registry type."""
     messages: tuple[MessageEntry, ...]
-    """By name; messages without versions have no class and are left out."""
+    """By name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
-    """Older name and the message that it means, by older name."""
+    """Older names with their messages, sorted."""
     registers: tuple[tuple[str, str], ...]
     """Class and module of each register, by class."""
     structs: tuple[tuple[str, str], ...]
@@ -54,14 +54,14 @@ class PackageView:
     api_key_docs: Mapping[str, str]
     """The first sentence about each request that has an `about`, by enum name."""
     releases: tuple[tuple[str, str], ...]
-    """Each message and the text of its history (`tagwire.frames.releases`); empty if the specs have none."""
+    """Each message with its history (`tagwire.frames.releases`); empty if the specs have none."""
     releases_doc: str
 
 
 def package_view(
     summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
 ) -> PackageView:
-    """The view of a package of these messages and registers, and of their history if they have one."""
+    """Return the view of a package with these messages and registers, and with their history if they have one."""
     there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     present = [each for each in there if each.kind != "struct"]
     keys = sorted(

@@ -1,14 +1,11 @@
-"""Reading a struct as straight-line steps: what a serializer does, field by field, in wire order.
+"""Read a struct in straight-line steps: what a serializer does for each field, in wire order.
 
-Fixed-width fields that follow each other become one `struct` call, together
-with the first byte (or the fixed length) of what comes next: that is most of
-the speed of pure Python decoding. Each step names a macro of
-`templates/read.jinja` in `shape`; all its other attributes are the strings
-that the macro prints.
+Consecutive fields of fixed width become one `struct` call, together with the first byte (or the fixed length) of the
+next field. This makes most of the speed of pure Python decoding. In each step, `shape` names a macro of
+`templates/read.jinja`; the other attributes are the strings that the macro prints.
 
-In generated code `m` is the object, `buf` the bytes, `pos` the position, `n`
-the length or marker just read, `end` and `stop` where a string and a tagged
-field end, `raw` what bytes fields are slices of.
+In generated code, `m` is the object, `buf` the bytes, `pos` the position, `n` the last length or marker, `end` and
+`stop` the ends of a string and of a tagged field, `raw` the buffer that bytes fields slice.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +32,7 @@ __all__ = ["ReadStep", "TagCase", "read_steps"]
 
 @dataclass(frozen=True)
 class TagCase:
-    """A known tagged field: its tag, and how its value is read."""
+    """A known tagged field: its tag, and the steps that read its value."""
 
     tag: int
     steps: tuple["ReadStep", ...]
@@ -43,7 +40,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """One step; which strings are set depends on `shape`."""
+    """One step; `shape` determines which strings are set."""
 
     shape: str
     target: str = ""
@@ -63,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How a length stands before its value: `struct` code, the test for null, and what a long one needs."""
+    """The length before a value: `struct` code, test for null, and the code for a long length."""
 
     code: str
     is_null: str
@@ -79,7 +76,7 @@ _LEADS = {
 
 
 def read_steps(struct: StructLayout, expressions: Expressions) -> tuple[ReadStep, ...]:
-    """The steps that set every attribute of `m`."""
+    """Return the steps that set every attribute of `m`."""
     return _Steps(expressions).struct(struct)
 
 
@@ -88,7 +85,7 @@ class _Steps:
         self.expressions = expressions
         self.steps: list[ReadStep] = []
         self.run: list[tuple[str, str]] = []
-        """Targets and `struct` codes that wait for one call."""
+        """Pending targets and `struct` codes, for one call."""
         self.width = 0
         self.fixups: list[str] = []
 
@@ -116,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ runs of fixed width
 
     def flush(self, note: str = "") -> None:
-        """One `struct` call for the run that waits; `note` says what is read together with it."""
+        """Add one `struct` call for the pending run; `note` names what else it reads."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -137,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or a marker into `n`, in one call with the run before it."""
+        """Read a length or marker into `n`, in one call with the run before it."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
@@ -171,7 +168,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """A value that a marker may stand before."""
+        """Read a value with an optional marker."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

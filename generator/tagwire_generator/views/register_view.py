@@ -1,4 +1,4 @@
-"""The view of a register's module: constants, and what they are called.
+"""The view of a register's module: constants and their names.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -18,19 +18,19 @@ class RegisterModuleView:
     source: str
     doc: str
     name: str
-    """The class."""
+    """The class name."""
     bases: str
-    """What the class extends, with keywords for what the register says of fields."""
+    """The base classes, with keywords for the register's settings."""
     constants: tuple[tuple[str, str, str], ...]
-    """Name, value and docstring of each, by key; the docstring may be empty."""
+    """Name, value and docstring of each constant, by key; the docstring may be empty."""
     ranges: tuple[str, ...]
-    """Calls of KeyRange, by first key; empty where the register has none."""
+    """Calls of KeyRange, by first key; empty without ranges."""
     retriable: tuple[str, ...]
-    """The constants of errors that may pass; empty where the register is not one of errors."""
+    """The constants of retriable errors; empty unless the register lists errors."""
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
-    """The view of a register's module."""
+    """Return the view of a register's module."""
     entries = sorted(spec.entries, key=lambda entry: entry.key)
     ranges = sorted(spec.ranges, key=lambda each: each.first)
     return RegisterModuleView(
@@ -55,7 +55,7 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    """The key; with the name where that is not the constant's, and the codec where there is one."""
+    """Return the key, with the name if it differs from the constant's, and the codec if there is one."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
         return str(entry.key)

@@ -1,4 +1,4 @@
-"""The view of a serializer module: classes by version, functions by struct, all as strings and steps."""
+"""The view of a serializer module: classes by version and functions by struct, as strings and steps."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,20 +17,20 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The functions of a struct that several versions may share."""
+    """The functions of a struct, which several versions may share."""
 
     name: str
     struct: str
     doc: str
     raw: str
-    """The parameter `raw` with its comma, where the struct holds bytes."""
+    """The parameter `raw` with its comma, if the struct contains bytes."""
     read: tuple[ReadStep, ...]
     write: tuple[WriteStep, ...]
 
 
 @dataclass(frozen=True)
 class VersionView:
-    """The serializer class of a version. One with a base only repeats it."""
+    """The serializer class of a version. If it has a base, it repeats it unchanged."""
 
     number: int
     name: str
@@ -47,7 +47,7 @@ class SerializerModuleView:
     source: str
     message: str
     data_class: str
-    """What the module calls the message's data class."""
+    """The module's name for the message's data class."""
     imports: list[list[str]]
     constants: list[tuple[str, str]]
     functions: tuple[FunctionView, ...]
@@ -57,9 +57,9 @@ class SerializerModuleView:
 def serializer_view(
     cls: type[Message], module: str, source: str, shared: Mapping[str, str] | None = None
 ) -> SerializerModuleView:
-    """The view of a message's serializer module.
+    """Return the view of a message's serializer module.
 
-    `module` is that of its data classes, `shared` has those of the shared structs that it uses.
+    `module` has its data classes, `shared` the modules of the shared structs that it uses.
     """
     serializers = frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS)
     names = StructNames(cls.NAME, module, serializers, shared)
@@ -128,7 +128,7 @@ def _section_doc(root: StructLayout) -> str:
 
 
 def _fields_doc(struct: StructLayout) -> str:
-    """The fields in wire order with their wire types."""
+    """List the fields in wire order with their wire types."""
     tagged = struct.section.fields if struct.section else ()
     items = [f"{item.name} {item.type}" for item in struct.items]
     tags = [f"tag {item.tag} {item.name} {item.type}" for item in tagged]
@@ -137,5 +137,8 @@ def _fields_doc(struct: StructLayout) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Text for a docstring, its later lines indented by four; names and types alone, so nothing to escape."""
+    """Wrap text for a docstring, with later lines indented by four.
+
+    It has only names and types, so nothing to escape.
+    """
     return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

@@ -1,4 +1,4 @@
-"""The views of what a data class offers beside its fields: the alternative of a union, and elements by their keys."""
+"""The views of a data class's extra members: union properties, and methods that look up elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.views.imports import Imports
 
 Annotate = Callable[[FieldSpec], str]
-"""The type of a field's attribute where it is not null."""
+"""Returns the type of a field's attribute when it is not null."""
 
 
 @dataclass(frozen=True)
 class UnionView:
-    """A property that gives the alternative of a union that is set, as a pair of its name and its value."""
+    """A property that returns the set alternative of a union, as name and value."""
 
     name: str
     annotation: str
@@ -27,17 +27,17 @@ class UnionView:
 
 @dataclass(frozen=True)
 class KeyedView:
-    """A method that gives the elements of an array by their keys."""
+    """A method that looks up the elements of an array by key."""
 
     name: str
     annotation: str
     arguments: str
-    """The array and the attributes of its elements that are their key, as expressions."""
+    """The array and its elements' key attributes, as expressions."""
     doc: str
 
 
 def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -> tuple[UnionView, ...]:
-    """The unions of a struct, in the order of their first alternatives."""
+    """Return the unions of a struct, in the order of their first alternatives."""
     unions: dict[str, list[FieldSpec]] = {}
     for field in struct.fields:
         if field.union:
@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[str, str] | None:
-    """The type of the argument of `which`, and of what it returns; None for a struct without unions."""
+    """Return the argument type and the return type of `which`; None for a struct without unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")
@@ -73,7 +73,7 @@ def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[s
 
 
 def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: Imports) -> tuple[KeyedView, ...]:
-    """The arrays of a struct whose elements have keys."""
+    """Return the arrays of a struct whose elements have keys."""
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []
     for field in struct.fields:
@@ -99,13 +99,13 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
 
 
 def named_type(field: FieldSpec) -> str:
-    """The type of a field, followed by its semantic type or the name of its enum."""
+    """Return the type of a field, followed by its semantic type or the name of its enum."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 
 
 def value_facts(field: FieldSpec) -> list[str]:
-    """What a field's docstring says of its value beside its type and versions."""
+    """Return facts about a field's value for its docstring, besides type and versions."""
     facts = ["required"] if field.required else []
     if field.union:
         facts.append(f"an alternative of {attribute_name(field.union)}")

@@ -1,14 +1,14 @@
-"""`targets.toml` of a folder of templates: files of any kind that it makes beside, or instead of, the Python modules.
+"""`targets.toml` of a template folder: files to generate in addition to, or instead of, the Python modules.
 
-    python = false                    # no Python modules; true if it is not given
+    python = false                    # no Python modules; default: true
 
     [[targets]]
     template = "message.md.jinja"
     each = "message"                  # a file for each message, or for the "package"
     file = "{message}.md"             # {message}, {module} and {package} stand for their names
 
-Paths are within the folder of the package. What `*.py.jinja` and `*.pyi.jinja`
-print is formatted by black; everything else is written as it is printed.
+Paths are within the package folder. The output of `*.py.jinja` and `*.pyi.jinja`
+is formatted by black; all other output is written unchanged.
 """
 
 import string
@@ -22,37 +22,37 @@ from tagwire_generator.project.settings import SettingsError
 
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
-"""What may stand in a file's name, by what the file is made for."""
+"""The placeholders of a file name, by what the file is made for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A template, what it is rendered for, and the pattern of the names of its files."""
+    """A template, what it is rendered for, and the pattern of its file names."""
 
     template: str
     each: Literal["message", "package"]
     file: str
 
     def path(self, **names: str) -> str:
-        """The path of a file within the package's folder."""
+        """Return the path of a file within the package's folder."""
         return self.file.format(**names)
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What a folder of templates makes."""
+    """The outputs of a folder of templates."""
 
     targets: tuple[Target, ...] = ()
     python: bool = True
 
     def each(self, what: str) -> tuple[Target, ...]:
-        """The targets for each "message", or for the "package"."""
+        """Return the targets for each "message", or for the "package"."""
         return tuple(target for target in self.targets if target.each == what)
 
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """The targets of a folder; only Python modules without a `targets.toml`. Raises SettingsError."""
+    """Return the targets of a folder; without a `targets.toml`, only Python modules. Raises SettingsError."""
     file = templates / FILE
     if not file.is_file():
         return Targets()

@@ -1,8 +1,7 @@
-"""Writing a struct as straight-line steps: the counterpart of `read_steps`.
+"""Write a struct in straight-line steps: the counterpart of `read_steps`.
 
-Each step names a macro of `templates/write.jinja` in `shape`. In generated
-code `m` is the object and `out` the growing bytearray; a tagged field is
-written to a bytearray of its own first, since its size stands before it.
+In each step, `shape` names a macro of `templates/write.jinja`. In generated code, `m` is the object and `out` the
+growing bytearray. A tagged field is written to a separate bytearray first, because its size comes first.
 """
 
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ __all__ = ["WriteStep", "WriteTag", "write_steps"]
 
 @dataclass(frozen=True)
 class WriteTag:
-    """A known tagged field: when it is written, its tag, and how."""
+    """A known tagged field: its tag, the condition for writing it, and the steps."""
 
     tag: int
     differs: str
@@ -36,7 +35,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step; which strings are set depends on `shape`."""
+    """One step; `shape` determines which strings are set."""
 
     shape: str
     lines: tuple[str, ...] = ()
@@ -54,7 +53,7 @@ _NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"
 
 
 def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
-    """The steps that write `m` to `out`, after refusing what this version can't carry."""
+    """Return the steps that write `m` to `out`, after rejecting values that this version can't represent."""
     writer = _Steps(expressions, "out", struct)
     section = struct.section
     steps = [writer.refusal(struct)]
@@ -125,7 +124,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """A value that is not None here, for type checkers and at run time."""
+        """Return a value that is not None here, for type checkers and at run time."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
@@ -147,7 +146,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """A value of a fixed width behind its marker; without one, it is there."""
+        """Write a value of fixed width after its marker. Without a marker, it can't be null."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.packer(kind.wire.code)}({packed})"

@@ -1,4 +1,4 @@
-"""`tagwire log`: what can be done with segments, without a broker. A table of commands, as `tagwire` itself."""
+"""`tagwire log`: commands for log segments, without a broker. A command table, like `tagwire` itself."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ LOG_COMMANDS: Final = {
     "convert": "tagwire_cli.commands.log.convert",
     "compact": "tagwire_cli.commands.log.compact",
 }
-"""Name to module, in the order in which people meet them."""
+"""Name to module, in the order of the help."""
 
 
 @click.group("log", cls=CommandTable, sections={"Commands": LOG_COMMANDS})

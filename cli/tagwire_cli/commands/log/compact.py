@@ -1,4 +1,4 @@
-"""`tagwire log compact`: partitions with the last record of every key, as a broker's cleaner would leave them."""
+"""`tagwire log compact`: keep the last record of every key, as a broker's log cleaner does."""
 
 import time
 from collections import Counter
@@ -75,11 +75,11 @@ _RULES = (
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
-"""The attributes of `tagwire.log.compaction.Compaction`."""
+"""The options, as attributes of `tagwire.log.compaction.Compaction`."""
 
 
 def rule_options(function: F) -> F:
-    """The options of the rule, by the names that `Compaction` has for them."""
+    """Add the compaction options, named as the attributes of `Compaction`."""
     for option in reversed(_RULES):
         function = option(function)
     return function
@@ -135,7 +135,7 @@ def command(
 
 
 def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
-    """Say what became of a partition."""
+    """Print the result for a partition."""
     if as_json:
         write_json_line(
             camel_keys(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
@@ -152,7 +152,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in and below folders; what the broker keeps beside them comes along."""
+    """Compact the partitions in and below folders, and copy the broker's files next to them."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import carry_directory_files
 
@@ -164,7 +164,7 @@ def _compacted(
             for partition, target in left:
                 yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
-        # After each path, so that what is written is whole if a later one fails.
+        # After each path, so that the output is complete even if a later path fails.
         carry_directory_files(folders, keeps_producers=True)
 
 
@@ -186,7 +186,7 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
 
 
 def _print(report: "CompactReport") -> None:
-    """The segments, and what became of their records."""
+    """Print the segments, and how many records were kept and removed."""
     from tagwire.log.compaction import KEPT, REMOVED
 
     if report.segments:

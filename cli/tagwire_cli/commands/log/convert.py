@@ -1,4 +1,4 @@
-"""`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
+"""`tagwire log convert`: convert partitions to another format, codec or batch size."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
