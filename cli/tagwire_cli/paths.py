@@ -1,4 +1,4 @@
-"""Paths on the command line that are read: a missing or unreadable one is wrong usage, in the same words everywhere."""
+"""Path arguments to read: a missing or unreadable path is a usage error with uniform wording."""
 
 import errno
 import os
@@ -16,11 +16,11 @@ __all__ = ["InputPath", "UnreadableFileError"]
 
 
 class UnreadableFileError(TagwireError):
-    """A file or folder that is missing or can't be opened; as wrong usage, it ends a command with status 2."""
+    """A file or folder that is missing or can't be opened; a usage error (exit status 2)."""
 
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
-        """Return the error of a path that could not be opened."""
+        """Return the error for a path that could not be opened."""
         is_folder = Path(path).is_dir()
         if is_folder and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
@@ -63,7 +63,7 @@ class InputPath(click.Path):
             raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
 
     def _spooled(self, ctx: click.Context) -> str:
-        """Copy standard input to a temporary file, which lasts as long as the command."""
+        """Copy standard input to a temporary file, which exists until the command ends."""
         folder = ctx.with_resource(TemporaryDirectory(prefix="tagwire-stdin-"))
         path = Path(folder, self.stdin_name)
         with path.open("wb") as file:

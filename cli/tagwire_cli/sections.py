@@ -7,7 +7,7 @@ __all__ = ["SECTIONS", "Section"]
 
 
 class Section(NamedTuple):
-    """Commands that belong together, name to module."""
+    """Related commands, name to module."""
 
     title: str
     commands: Mapping[str, str]

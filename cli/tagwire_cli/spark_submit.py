@@ -1,4 +1,4 @@
-"""Script for spark-submit: `tagwire spark` with the arguments after it. `tagwire spark --script` prints its path."""
+"""A script for spark-submit that runs `tagwire spark` with its arguments. `tagwire spark --script` prints its path."""
 
 import sys
 

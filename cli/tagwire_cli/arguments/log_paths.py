@@ -24,10 +24,7 @@ __all__ = [
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in and below folders, and files as segments.
-
-    Raises LogPathError for a folder without partitions.
-    """
+    """Yield partitions in and below folders, and files as segments. Raises LogPathError for an empty folder."""
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -48,10 +45,7 @@ def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":
-    """Return the partitions in and below a folder.
-
-    Raises LogPathError for a file, which can't be `done` alone, or none.
-    """
+    """Return the partitions in and below a folder. Raises LogPathError for a file, and if there are none."""
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():

@@ -178,10 +178,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report specs and modules that the commit lacks or has in another state.
-
-    Return whether there are any.
-    """
+    """In a commit hook, report files that the commit does not have as on disk. Return whether there are any."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

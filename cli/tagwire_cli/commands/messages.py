@@ -1,4 +1,4 @@
-"""`tagwire messages`: what messages a package has."""
+"""`tagwire messages`: list the messages of a package."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def _require(option: str, value: str | None, known: set[str]) -> None:
 
 
 def _component(message: "type[Any]") -> str:
-    """The component of a message; record formats have none."""
+    """Return the component of a message; "" for record formats."""
     found: str = getattr(message, "COMPONENT", "")
     return found
 

@@ -1,4 +1,4 @@
-"""`tagwire redact`: captures and frames without their secrets."""
+"""`tagwire redact`: remove secrets from captures and frames."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -93,7 +93,7 @@ def command(
 
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str) -> "Iterator[Part]":
-    """Read the frames of a capture; each comes with the function that writes its line."""
+    """Read the frames of a capture, each with the function that writes its line."""
     for frame in captured_frames(file, registry, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if not (frame.is_request or frame.is_close):
@@ -102,14 +102,14 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str) -> "Iterat
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may answer another request, in which other bytes are secret."""
+    """Redact a response. Raises TagwireError if it may match another request, under which other bytes are secret."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # of an unknown API: nobody knows its secrets
+        except TagwireError:  # the secrets of an unknown API are unknown
             is_same = False
         if not is_same:
             raise TagwireError(
@@ -124,7 +124,7 @@ def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
 
 
 def _stream(redact: "Redact", file: str, asked: Asked | None, *, is_hex: bool) -> "Iterator[Part]":
-    """The frames of a stream, and what writes them."""
+    """Yield the frames of a stream, with the function that writes them."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
@@ -142,7 +142,7 @@ def _redactor(
     words: Sequence[str],
     asked: Asked | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """What redacts a frame of this kind, and the words that are left."""
+    """Return the function that redacts frames of this kind, and the remaining words."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

@@ -1,4 +1,4 @@
-"""`tagwire rule`: the rules of the spec language, in words."""
+"""`tagwire rule`: explain the rules for specs, changes, designs and logs."""
 
 import textwrap
 

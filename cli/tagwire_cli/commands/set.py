@@ -1,4 +1,4 @@
-"""`tagwire set`: new values for chosen fields of a message, or of the frames of a stream."""
+"""`tagwire set`: change chosen fields of a message, or of a stream of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
-"""Families of types whose JSON is a string."""
+"""Type families that JSON represents as strings."""
 
 
 @click.command("set")
@@ -75,7 +75,7 @@ def command(
 
 
 def _parted(text: str) -> tuple[str, str, bool]:
-    """Path, value, and whether the value is JSON."""
+    """Return path, value, and whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
         raise click.BadParameter(f"{text!r} is neither PATH=VALUE nor PATH:=JSON", param_hint="PATH=VALUE")
@@ -83,7 +83,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
-    """The JSON of a value; text for a type whose JSON is text needs no quotes."""
+    """Parse a value as JSON. Values of string types need no quotes."""
     if not is_json and _is_text(path, row):
         return text
     try:
@@ -96,7 +96,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Whether JSON has strings for the values at a path."""
+    """Whether JSON represents the values at a path as strings."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 
@@ -117,5 +117,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """The new value for each element of a list."""
+    """Return the new value for each element of a list."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -1,4 +1,4 @@
-"""`tagwire show`: the fields of a message, in all versions or in one."""
+"""`tagwire show`: show the fields of a message, in all versions or in one."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -161,12 +161,12 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """The message's versions for a struct's."""
+    """Return the message's versions for a struct's versions."""
     return versions if around is None else around.within(versions)
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """The versions of a shared struct by those of the message; nothing for other structs."""
+    """Return the version of a shared struct for each range of message versions; empty for other structs."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -189,12 +189,12 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
 
 
 def _meaning(row: "FieldRow") -> str:
-    """What the numbers or bytes of a field stand for."""
+    """Return the meaning of a field's numbers or bytes."""
     return row.semantic if row.enum is None else row.enum.__name__
 
 
 def _rules(row: "FieldRow") -> Iterator[str]:
-    """What a field's values must keep to, and who may see them."""
+    """Yield the constraints on a field's values."""
     if row.required:
         yield "required"
     if row.union:
@@ -325,7 +325,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Items and tagged fields in wire order, and the fields that the version lacks."""
+    """Return items and tagged fields in wire order, and the fields that the version does not have."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,
@@ -355,7 +355,7 @@ def _item(item: "Item") -> dict[str, Any]:
 def _print_fields(
     columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], texts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields, given with their paths; with texts, a last column says what each field means."""
+    """Print a table of fields, given with their paths. With texts, a last column describes each field."""
     if rows:
         about = () if texts is None else (_ABOUT,)
         say()
@@ -369,7 +369,7 @@ def _print_fields(
 
 
 def _default(value: Any) -> Any:
-    """A default as JSON: a member of an enum by its name; {} for a struct of its own defaults."""
+    """Return a default as JSON: an enum member by name, {} for a default struct."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
     from tagwire.message.register import Register

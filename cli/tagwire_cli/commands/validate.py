@@ -1,4 +1,4 @@
-"""`tagwire validate`: specs against the rules of the language, without generating anything."""
+"""`tagwire validate`: check specs against the rules, without generating anything."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +74,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
 
 
 def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
-    """The options of the set that a path belongs to, and what the command line allows beside them."""
+    """Return the options of the path's spec set, with additions from the command line."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))
@@ -88,7 +88,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
 
 
 class _Around:
-    """What a spec may refer to: the registers and shared structs of its set, or of the folder that it stands in."""
+    """The registers and shared structs of a spec's set, or of its folder."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
         from tagwire_generator.reading.imports import structs_beside
@@ -102,11 +102,11 @@ class _Around:
             "registers": registers,
             "shared": structs_beside(path, spec_set, options, registers),
         }
-        """How the readers take it."""
+        """The same as keyword arguments for the readers."""
 
 
 def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
-    """How many specs were read, and what is wrong with them."""
+    """Return the number of specs that were read, and their problems."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
@@ -134,7 +134,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    if len(summaries) + registers == len(specs):  # else a request would seem to lack the response that can't be read
+    if len(summaries) + registers == len(specs):  # otherwise a request may only seem to have no response
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])
     return len(specs), problems

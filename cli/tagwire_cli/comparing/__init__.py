@@ -1,1 +1,1 @@
-"""Versions of a message compared with each other, for `tagwire diff` and `tagwire show`."""
+"""Compare versions of a message, for `tagwire diff` and `tagwire show`."""

@@ -1,11 +1,8 @@
-"""What changed between two versions of a message: two layouts of one class, field by field.
+"""Compare two versions of a message by their layouts, field by field.
 
-Layouts say all that is on the wire (types with their length encoding, null,
-tags), so comparing them needs no version arithmetic. Within one class a field
-keeps its name in all versions, and that is how the two are matched; specs of
-two releases are another question. Its type is the same too, but for null and
-the length encoding, and so is its place among the others, unless it leaves that
-for the tagged fields of its struct.
+Layouts describe everything on the wire (types with length encoding, null, tags), so no version arithmetic is needed.
+Fields are matched by name, because a field of one class has the same name in all versions. Its type is also the same,
+apart from null and the length encoding. Its position is the same too, unless it becomes a tagged field.
 """
 
 from __future__ import annotations
@@ -40,33 +37,33 @@ class FieldState:
     """A field in one version."""
 
     type: str
-    """With its length encoding: `nullable compact string`."""
+    """The type with its length encoding: `nullable compact string`."""
     nullable: bool
     compact: bool
-    """Whether its length is an unsigned varint; false for what has no length."""
+    """Whether the length is an unsigned varint; False for types without a length."""
     tag: int | None
-    """Its tag where it is a tagged or optional field, None where it has its place."""
+    """The tag of a tagged or optional field; None for other fields."""
 
     def __str__(self) -> str:
         return self.type if self.tag is None else f"{self.type}, tag {self.tag}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The state as JSON."""
+        """Return the JSON form."""
         return {"type": self.type, "nullable": self.nullable, "compact": self.compact, "tag": self.tag}
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field that is not the same in both versions; `old` or `new` is None where the version lacks it."""
+    """A field that differs between two versions; `old` or `new` is None if the version does not have it."""
 
     path: str
-    """In snake_case from the message on: `topics.partitions.leader_epoch`."""
+    """The path in snake_case, from the message: `topics.partitions.leader_epoch`."""
     old: FieldState | None
     new: FieldState | None
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What changed: `added`, `removed`, or some of `nullable`, `compact` and `moved`, to a tag or from it."""
+        """The kinds of change: `added`, `removed`, or any of `nullable`, `compact` and `moved` (to or from a tag)."""
         if self.old is None or self.new is None:
             return ("added",) if self.old is None else ("removed",)
         differs = {
@@ -79,20 +76,20 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """A version as a whole."""
+    """The properties of a whole version."""
 
     version: int
     header: int | None
-    """The version of its header; None for what has none."""
+    """The header version; None for messages without a header."""
     flexible: bool
     optional_fields: bool
-    """The draft dialect's, which begin each struct."""
+    """Whether structs begin with the draft dialect's optional fields."""
     minimum_size: int
     default_size: int | None
-    """The bytes of an object of nothing but defaults; None if the version refuses it."""
+    """The size of an object with only defaults; None if the version rejects it."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The facts as JSON."""
+        """Return the JSON form."""
         return {
             "version": self.version,
             "headerVersion": self.header,
@@ -105,16 +102,16 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """Two versions of a message, `old` and `new` as asked for: `old` may be the higher one."""
+    """Two versions of a message, in the order given: `old` may be the higher version."""
 
     name: str
     old: VersionFacts
     new: VersionFacts
     changes: tuple[FieldChange, ...]
-    """In the order of the fields; a struct before its members."""
+    """The changes in field order; a struct precedes its members."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The comparison as JSON."""
+        """Return the comparison as JSON."""
         return {
             "name": self.name,
             "old": self.old.as_dict(),
@@ -132,7 +129,7 @@ class VersionDiff:
 
 
 def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
-    """Compare two versions. Raises UnsupportedVersionError for one that the message lacks."""
+    """Compare two versions. Raises UnsupportedVersionError for a version that the message does not have."""
     before = dict(_states(layout_of(message, old).root, ""))
     after = dict(_states(layout_of(message, new).root, ""))
     changes = (FieldChange(path, before.get(path), after.get(path)) for path in _paths(message, ""))
@@ -141,7 +138,7 @@ def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
 
 
 def _paths(struct: type[Struct], prefix: str) -> Iterator[str]:
-    """The fields of all versions, in the order of the spec."""
+    """Yield the fields of all versions, in spec order."""
     for row in struct.FIELDS:
         yield prefix + row.name
         if row.struct is not None:

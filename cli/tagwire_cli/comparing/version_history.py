@@ -1,4 +1,4 @@
-"""A message's history in one line a version: the releases that have it, and what changed since the version before."""
+"""The history of a message, one line per version: its releases, and the changes from the version before."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["VersionStep", "history"]
 
 _NAMED: Final = 4
-"""How many fields of a kind of change are named; `tagwire diff` names them all."""
+"""The maximum number of fields to name for a kind of change; `tagwire diff` names all."""
 _WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "moved": "moves"}
 
 
@@ -24,27 +24,27 @@ class VersionStep:
 
     version: int
     releases: "Spans"
-    """Empty where the package does not know any."""
+    """Empty if the package does not know any."""
     change: str
-    """Against the version before; empty for the first."""
+    """The change from the version before; empty for the first version."""
 
     @property
     def redefined(self) -> bool:
-        """Whether releases disagree about the bytes of this version."""
+        """Whether releases have different bytes for this version."""
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """The releases as a text; a redefinition is said."""
+        """Return the releases as text, with redefinitions marked."""
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as JSON."""
+        """Return the JSON form."""
         return {"version": self.version, "releases": [list(span) for span in self.releases], "change": self.change}
 
 
 def history(registry: "Registry", message: "type[Message]") -> list[VersionStep]:
-    """The versions of a message, in order."""
+    """Return the versions of a message, in order."""
     releases = registry.releases(message.NAME)
     steps: list[VersionStep] = []
     for version in message.VERSIONS:
@@ -64,7 +64,7 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
         yield "optional fields"
     for kind, word in _WORDS.items():
         paths = [change.path for change in difference.changes if kind in change.kinds]
-        # A struct that comes or goes takes its members with it.
+        # A struct that is added or removed covers its members.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

@@ -1,1 +1,1 @@
-"""What `tagwire explain` and `tagwire assemble` are made of: input of any form, frames, and how they are shown."""
+"""The parts of `tagwire explain` and `tagwire assemble`: input detection, frames, and output."""

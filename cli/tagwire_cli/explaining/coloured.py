@@ -1,7 +1,7 @@
-"""The text of traces on standard output; on a terminal coloured by type, and as wide as the terminal.
+"""Print traces; on a terminal, coloured by type and as wide as the terminal.
 
-Colour is decoration: without it the text is the same, except for the number of bytes in a line.
-The bytes and the value of a field have the same colour.
+Without colour the text is the same, except for the number of bytes per line. The bytes and the value of a field have
+the same colour.
 """
 
 import sys
@@ -31,9 +31,9 @@ _STYLES: Final = {
     "rest": "red",
 }
 _FOLDED: Final = (BYTES_A_LINE, 8, 4)
-"""Bytes a line, for terminals from wide to narrow."""
+"""Bytes per line, for terminals from wide to narrow."""
 _ROOM: Final = 16
-"""Characters for values."""
+"""The minimum width for values, in characters."""
 
 Note = Callable[[Node], str]
 
@@ -44,7 +44,7 @@ def wants_colour(when: str) -> bool:
 
 
 def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
-    """The facts as comments, and the annotated bytes below them."""
+    """Print the facts as comments, followed by the annotated bytes."""
     facts = [printable(fact) for fact in facts]
     if not colour:
         text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
@@ -82,7 +82,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _bytes_a_line(trace: Trace, note: Note | None, width: int) -> int:
-    """As many as leave the values some room in the terminal; they may be longer than any."""
+    """Return the most bytes per line that leave room for values in the terminal."""
     for count in _FOLDED:
         _, (titles, _), *_ = annotated_lines(trace, note, bytes_a_line=count)
         if titles.index("value") + _ROOM <= width:

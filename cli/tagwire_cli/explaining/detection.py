@@ -35,7 +35,7 @@ _RAW_IP: Final = 101
 
 
 class Detected(NamedTuple):
-    """An input, and what it was recognised as."""
+    """An input, and its detected kind."""
 
     kind: str
     """One of `tagwire_cli.explaining.units.KINDS`."""
@@ -44,7 +44,7 @@ class Detected(NamedTuple):
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
-    """Return whether the arguments are an input to detect, rather than MESSAGE VERSION [FILE]."""
+    """Whether the arguments are an input to detect, rather than MESSAGE VERSION [FILE]."""
     if len(words) <= 1:
         return True
     hex_words = [each for each in words if _HEX.fullmatch(each)]
@@ -52,7 +52,7 @@ def is_unnamed(words: Sequence[str]) -> bool:
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
-    """Read the input that the arguments name and yield its parts: one, or each segment of a folder of logs.
+    """Yield the input that the arguments name: one part, or each segment of a log folder.
 
     Raises InputError, and click.UsageError for a word that names no input.
     """
@@ -74,7 +74,7 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
-    """Take arguments as hex. Raises click.UsageError for other words."""
+    """Read the arguments as hex. Raises click.UsageError for other words."""
     text = "".join(words)
     if _HEX.fullmatch(text) and len(text) > 7:
         return _content("", text.encode(), "hex")
@@ -113,9 +113,9 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
 
 
 def _link_type(data: bytes) -> int | None:
-    """Return the link type of a whole packet with TCP, or None if the bytes are none.
+    """Return the link type of a complete TCP packet, or None.
 
-    The length in the IP header must fit: it is the input's, but for what Ethernet pads short packets with.
+    The length in the IP header must match the input, apart from Ethernet's padding of short packets.
     """
     for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
         header, size = data[start : start + 40], len(data) - start

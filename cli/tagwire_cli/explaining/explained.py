@@ -1,4 +1,4 @@
-"""One input explained: its traces, and what was guessed about it; for people as lines, for programs as JSON."""
+"""An explained input, with its traces and guesses, as lines or as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -10,27 +10,27 @@ from tagwire.guessing.candidates import Candidate, Guess
 __all__ = ["Explained", "explained", "facts_of", "how_to_explain", "lazy_trace"]
 
 _LISTED = 8
-"""Candidates that are listed where none is clearly ahead."""
+"""The maximum number of candidates to list if none is clearly the best."""
 
 
 class Explained(NamedTuple):
-    """A message, a frame, or batches."""
+    """An explained message, frame, or sequence of batches."""
 
     title: str
-    """Which of many it is; "" where it is the only one."""
+    """The title of one unit among several; "" for a single unit."""
     traces: tuple[Trace, ...]
-    """Empty where it was guessed, and no candidate is clearly ahead."""
+    """Empty for a guess without a clear best candidate."""
     guess: Guess | None = None
     error: str = ""
     """Why nothing could be read at all."""
     is_apart: bool = True
-    """Whether an empty line precedes it; batches of one segment follow one another."""
+    """Whether an empty line precedes it; batches of one segment follow each other without one."""
     input: str = ""
-    """What the input was detected as, in its first unit."""
+    """The detected kind of the input, in its first unit."""
 
     @property
     def fault(self) -> str:
-        """Why the exit status is 1, "" if it is not."""
+        """Why the exit status is 1; "" if it is not."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -46,14 +46,14 @@ class Explained(NamedTuple):
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """Title, candidates (where it was guessed) and traces, for `write_json_lazily`."""
+        """Return title, candidates (for a guess) and traces, for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
         refused = {"error": self.error} if self.error else {}
         return {"title": self.title, **refused, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
 
 
 class _Children(list[Any]):
-    """The fields of a tree as JSON-able values, each made when it is asked for: all at once would take much memory."""
+    """The fields of a tree as JSON values, created one by one to save memory."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -71,12 +71,12 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """What `Trace.to_json` gives, for `write_json_lazily`."""
+    """Return the same as `Trace.to_json`, for `write_json_lazily`."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, guess: Guess) -> Explained:
-    """What a guess explains: the candidate that is clear, or the request that the header names up to its fault."""
+    """Explain a guess: by the clear candidate, or by the request or batches that read up to an error."""
     shown = guess.clear
     best = guess.best
     if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):
@@ -85,9 +85,9 @@ def explained(title: str, guess: Guess) -> Explained:
 
 
 def facts_of(one: Explained, again: str = "") -> Iterator[str]:
-    """Yield the lines above the bytes: which of many it is, and what was guessed and why.
+    """Yield the lines above the bytes: the title, and what was guessed and why.
 
-    `again` follows a command that is shown: the options and the FILE of the same input.
+    `again` completes the commands shown: the options and the FILE of the same input.
     """
     if one.input:
         yield one.input
@@ -108,7 +108,7 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
 
 
 def _readings(guess: Guess, again: str) -> Iterator[str]:
-    """Yield what the bytes may be, if nothing is clearly the best."""
+    """Yield the possible readings of the bytes, if none is clearly the best."""
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message reads all of these bytes"
         if guess.candidates:
@@ -137,7 +137,7 @@ def how_to_explain(candidate: Candidate) -> str:
 
 
 def _said(candidate: Candidate) -> str:
-    """`response MetadataResponse v9/10`."""
+    """Return `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"
     versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""

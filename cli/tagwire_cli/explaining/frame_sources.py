@@ -1,4 +1,4 @@
-"""Many frames out of one input: a stream with sizes, or a capture of both directions."""
+"""Read many frames from one input: a stream with sizes, or a capture of both directions."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -20,22 +20,22 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size, and what is known of it beside its bytes."""
+    """A frame without its size, with what else is known of it."""
 
     number: int
-    """From 1, in the order of the input."""
+    """From 1, in input order."""
     title: str
     data: bytes
     is_request: bool | None = None
     """None if unknown."""
     api: tuple[int, int] | None = None
-    """Of a response: API key and version of its request."""
+    """API key and version of a response's request."""
     fault: str = ""
     """Why there is no frame: a gap in the capture."""
 
 
 def is_stream(data: bytes) -> bool:
-    """Whether sizes lead from the first byte to the last. A coincidence has a chance of one in 2^32."""
+    """Whether valid sizes lead from the first byte to the last. The chance of a coincidence is one in 2^32."""
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:
@@ -45,7 +45,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """The frames of a stream. Raises DecodeError after the last whole one for an invalid size or end."""
+    """Yield the frames of a stream. Raises DecodeError after the last complete frame for an invalid size or end."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -58,9 +58,9 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Read the frames of a capture, or those that `where` accepts, with the API of each response.
+    """Read the frames of a capture that `where` accepts, or all, with the API of each response.
 
-    A gap in a network capture, and a line that isn't a captured frame, appear in their position as errors. Raises
+    A gap in a network capture, and a line that isn't a captured frame, appear at their position as errors. Raises
     CaptureError.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
@@ -75,7 +75,7 @@ def input_frame(frame: CapturedFrame) -> InputFrame:
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Those whose numbers are in a text such as `1,4-6,9-`; None is all. Raises click.BadParameter for other texts."""
+    """Return the frames with numbers such as `1,4-6,9-`; None means all. Raises click.BadParameter for other texts."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

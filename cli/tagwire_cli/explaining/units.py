@@ -1,8 +1,7 @@
-"""Which bytes are explained as what: from the words of the command line to one `Explained` for each unit of the input.
+"""Explain the input units that the command line describes, each as one `Explained`.
 
-A unit is a message, a frame, or a batch. Units are read one
-after the other and do not know each other: where one is at fault, the next is
-read all the same, as long as its place is known.
+A unit is a message, a frame, or a batch. Units are read one after the other, independently: after an error in one, the
+next is read if its position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,7 @@ Way = Callable[[InputFrame], Explained]
 
 
 class Asked(NamedTuple):
-    """What the bytes are said to be."""
+    """How to interpret the bytes."""
 
     registry: Registry
     kind: str
@@ -46,29 +45,29 @@ class Asked(NamedTuple):
     """The arguments: the message, followed by the file."""
     formats: FormatSet
     records: str | None
-    """The format of the records in messages; None: the one that the spec of each names."""
+    """The record format in messages; None: the format that each message's spec names."""
     opens_records: bool
     strict: bool
     limits: Limits
     where: Callable[[CapturedFrame], bool] | None = None
-    """Which captured frames are shown; None for all."""
+    """Selects captured frames; None for all."""
 
 
 class Input(NamedTuple):
-    """How the bytes come."""
+    """The input bytes and their encoding."""
 
     data: bytes
     encoding: str
     has_sizes: bool
     only: str | None
     port: int
-    """Where the brokers of a network capture listen."""
+    """The broker port in a network capture."""
 
 
 def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
-    """How to explain a unit, and the remaining words. Raises click.UsageError.
+    """Return the function that explains a unit, and the remaining words. Raises click.UsageError.
 
-    None for batches, whose ends are known only after reading them.
+    The function is None for batches, whose ends are known only after reading them.
     """
     if asked.kind in ("message", "response"):
         return _of_version(asked)
@@ -81,7 +80,7 @@ def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
 
 
 def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, Iterator[Explained]]:
-    """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
+    """Return whether the input has many frames, and the explained frames. Raises InputError, click.UsageError."""
     data = given.data
     if asked.kind == "capture" or (asked.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, asked.registry, asked.where)
@@ -99,7 +98,7 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
 def explain_detected(
     asked: Asked, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the input is many units, and what each is. Raises InputError, click.UsageError."""
+    """Return whether the input has many units, and the explained units. Raises InputError, click.UsageError."""
     first = next(inputs)
     is_many, units = _detected_units(asked, first, only, port)
 
@@ -118,12 +117,12 @@ def _detected_units(asked: Asked, found: Detected, only: str | None, port: int) 
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """The units of an input; what it was detected as is noted in the first."""
+    """Yield the units of an input, the first with the detected kind."""
     description = found.description
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # in a batch: the next segment is read all the same
+        except DecodeError as error:  # an error in a batch: the next segment can still be read
             one = Explained("", (), error=str(error))
         if one is None:
             return
@@ -132,11 +131,11 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
-    """Every frame explained, with errors in their places."""
+    """Explain every frame, with errors at their positions."""
     while True:
         try:
             frame = next(frames, None)
-        except DecodeError as error:  # of a size: what follows can't be found
+        except DecodeError as error:  # an invalid size: the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:
@@ -147,17 +146,17 @@ def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
 def _with_errors(way: Way, frame: InputFrame) -> Explained:
     try:
         return way(frame)
-    except TagwireError as error:  # an API or a version that the package lacks
+    except TagwireError as error:  # an API or version that the package does not have
         return Explained(frame.title, (), error=str(error))
 
 
 def explain_captured(asked: Asked, frame: InputFrame) -> Explained:
-    """What a captured frame is; raises nothing."""
+    """Explain a captured frame. Errors become part of the result."""
     return _with_errors(lambda each: _captured(asked, each), frame)
 
 
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
-    """How to trace a message or a response, and the words after its name and version."""
+    """Return the function that traces a message or response, and the words after its name and version."""
     if asked.kind == "response":
         message, version, files = response_of(asked.registry, asked.words)
         api_key = message.API_KEY
@@ -183,7 +182,7 @@ def _as_response(asked: Asked, frame: InputFrame, api: tuple[int, int]) -> Expla
 
 
 def _opened(asked: Asked, frame: InputFrame, seen: Trace) -> Explained:
-    """A message or frame, with its records opened."""
+    """Explain a message or frame, with its records decoded."""
     _open(asked, seen)
     return Explained(frame.title, (seen,))
 
@@ -197,7 +196,7 @@ def _open(asked: Asked, seen: Trace) -> None:
 
 
 def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
-    """Each batch, up to the first that is at fault."""
+    """Yield each batch, up to the first with an error."""
     from tagwire.records.tracing import trace_batches
 
     for seen in trace_batches(data, asked.formats, strict=asked.strict, limits=asked.limits):

@@ -1,1 +1,1 @@
-"""What commands read: bytes, hex and JSON, frames out of streams, captured traffic."""
+"""Read the input of commands: bytes, hex and JSON, frames from streams, captured traffic."""

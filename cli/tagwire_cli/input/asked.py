@@ -1,4 +1,4 @@
-"""Which API and version a response in a stream answers, from a stream of the requests."""
+"""Find the API and version of each response in a stream, from a stream of the requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Api = tuple[int, int]
 
 
 class Asked:
-    """The requests of a connection, which its responses are paired with."""
+    """The requests of a connection, for pairing with responses."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -38,9 +38,9 @@ class Asked:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses, whose places come with them, after counting them if that is needed.
+        """Return the responses with their positions, counting them first if necessary.
 
-        A correlation ID that requests of several APIs share tells nothing unless each of them has a response.
+        A correlation ID that requests of several APIs share is ambiguous unless each request has a response.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:
@@ -57,7 +57,7 @@ class Asked:
         return iter(responses)
 
     def __call__(self, data: bytes) -> Api:
-        """Return API key and version of the request that a response answers."""
+        """Return API key and version of the request for a response."""
         found = self._pairing.answer(None, data) if len(data) >= 4 else None
         if data[:4] in self._ambiguous:
             raise TagwireError(self._ambiguous[data[:4]])

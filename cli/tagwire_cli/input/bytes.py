@@ -26,14 +26,14 @@ class InputError(TagwireError):
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
-    """All of `file` (`-` is standard input); as hex text, white space in it does not count. Raises InputError."""
+    """Read all of `file` (`-` is standard input), as hex if `is_hex`, ignoring white space. Raises InputError."""
     with open_input(file) as stream:
         data = stream.read()
     return from_hex(data) if is_hex else data
 
 
 def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, or a word that is hex itself, and their encoding. Raises InputError."""
+    """Return the bytes of a file, or of a word that is hex, and their encoding. Raises InputError."""
     if word != "-" and not Path(word).exists() and looks_like_hex(word.encode()):
         return word.encode(), "hex"
     return read_bytes(word, is_hex=False), encoding
@@ -41,10 +41,10 @@ def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """`file` to read bytes from (`-` is standard input). Raises InputError, for what fails while it is read too."""
+    """Open `file` for reading bytes (`-` is standard input). Raises InputError, also for errors during reading."""
     try:
         opened = click.open_file(file, "rb")
-    except RuntimeError:  # how click says that a program was started without it
+    except RuntimeError:  # click raises this if standard input was closed at the start
         raise InputError("standard input is closed") from None
     except OSError as error:
         raise UnreadableFileError.of(file, error) from None
@@ -56,12 +56,12 @@ def open_input(file: str) -> Generator[IO[bytes]]:
 
 
 def looks_like_hex(data: bytes) -> bool:
-    """Return whether bytes that can't be decoded may be the text of four or more bytes in hex."""
+    """Whether undecodable bytes may be four or more bytes in hex."""
     return _HEX_TEXT.fullmatch(data) is not None
 
 
 def from_hex(text: bytes) -> bytes:
-    """The bytes that hex text says; white space in it does not count. Raises InputError with line and column."""
+    """Decode hex, ignoring white space. Raises InputError with line and column."""
     digits = text.translate(None, _BLANKS)
     try:
         return bytes.fromhex(digits.decode("ascii"))
@@ -70,7 +70,7 @@ def from_hex(text: bytes) -> bytes:
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
-    """Raise for the first character that is not a digit, or for an unpaired last digit."""
+    """Raise InputError for the first character that is not a digit, or for an unpaired last digit."""
     wrong = text.translate(None, _BLANKS + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
     line = text.count(b"\n", 0, at) + 1

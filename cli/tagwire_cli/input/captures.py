@@ -1,4 +1,4 @@
-"""Captures on the command line: their frames, and the frames among them that senders got wrong.
+"""Read captures, and the list of frames with known sender errors.
 
 Next to a capture there may be `sender_faults.json`: an object from the SHA-256 of `dir` and `hex` to the reason why the
 frame must be rejected.
@@ -28,10 +28,10 @@ _FAULTS: Final = "sender_faults.json"
 def captured_frames(
     file: str, registry: "Registry", *, port: int = 9092, closes: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Read the frames of a capture file (`-` is standard input), each with its API if it is known.
+    """Yield the frames of a capture file (`-` is standard input), each with its API if known.
 
-    With `closes`, marks of closed connections are returned, too. Raises InputError, and CaptureError for a line that
-    isn't a frame.
+    With `closes`, also yield marks of closed connections. Raises InputError, and CaptureError for a line that isn't a
+    frame.
     """
     name = "captured frames" if file == "-" else file
     stream = BytesIO(read_bytes(file, is_hex=False))
@@ -39,13 +39,13 @@ def captured_frames(
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None) -> Iterator["CapturedFrame"]:
-    """Read the frames that match a filter, or all. Raises FilterError, and as `captured_frames`."""
+    """Yield the frames that match a filter, or all. Raises FilterError, and errors as in `captured_frames`."""
     test = None if where is None else frame_test(registry, where)
     return (frame for frame in captured_frames(file, registry) if test is None or test(frame))
 
 
 def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
-    """Return API key and version of a frame. Raises CaptureError for the response to a request that isn't there."""
+    """Return API key and version of a frame. Raises CaptureError for a response without its request."""
     if frame.api is None:
         raise CaptureError(
             f"{file}: line {frame.number}: a response needs api_key and api_version, or its request in a line before it"
@@ -59,7 +59,7 @@ def digest(frame: "CapturedFrame") -> str:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Read the known faults of senders next to a capture file, by digest; empty without such a file."""
+    """Read the known sender errors next to a capture file, by digest; empty without such a file."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())

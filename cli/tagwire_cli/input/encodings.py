@@ -34,7 +34,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding, one of `ENCODINGS`; binary if it is none of the others."""
+    """Return the encoding, one of `ENCODINGS`; binary if no other matches."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -49,7 +49,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
-    """The bytes that `data` says in an encoding; `auto` detects it. Raises InputError, with line and column."""
+    """Decode `data`; `auto` detects the encoding. Raises InputError, with line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         return data
@@ -81,7 +81,7 @@ def _base64(text: str) -> bytes:
     packed = "".join(text.split()).replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
-    except ValueError as error:  # binascii.Error is one
+    except ValueError as error:  # includes binascii.Error
         raise InputError(f"base64 input: {error}") from None
 
 
@@ -110,14 +110,14 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Offsets say how many bytes each line has, which tells bytes from the text beside them."""
+    """Parse a dump. The offsets give the number of bytes per line, which separates bytes from text."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
-        if line.strip() == "*":  # xxd -a and hexdump: more lines like the last
+        if line.strip() == "*":  # xxd -a and hexdump: repeats the last line
             previous = bytes(data[-_DUMP_WIDTH:])
             continue
         match = _DUMP_LINE.fullmatch(line)
@@ -131,7 +131,8 @@ def _dump(text: str) -> bytes:
             expected = f"{len(data)}, the number of bytes above it"
             raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
-        # xxd ends its bytes with two blanks; others have these between them too, but never more than 16 bytes a line.
+        # xxd ends its bytes with two blanks. Others also put two between bytes, but have at most 16 bytes per
+        # line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
@@ -141,7 +142,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """The bytes between an offset and the text beside them: at most `most`, and none after a gap wider than `gap`."""
+    """Return the bytes between an offset and the text: at most `most`, and none after a gap wider than `gap`."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):
@@ -165,4 +166,4 @@ _PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
     "base64": _base64,
 }
 ENCODINGS: Final = ("binary", *_PARSERS)
-"""What `bytes_of` takes beside `auto`."""
+"""The encodings that `bytes_of` accepts in addition to `auto`."""

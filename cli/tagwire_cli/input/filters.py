@@ -1,8 +1,8 @@
-"""The filter language: words with blanks between them, all of which a frame or batch must match.
+"""The filter language: words separated by blanks. A frame or batch must match all of them.
 
-`api=Fetch` names a column, `is=fault` a property, and any other word is text to be found (`text=`
-before it is for text with `=` in it). A comma separates alternatives (`api=Fetch,Produce`), and `-`
-before a word excludes what it matches. Words with blanks are quoted.
+`api=Fetch` names a column, `is=fault` a property, and any other word is text to search for (`text=` before it is for
+text with `=` in it). A comma separates alternatives (`api=Fetch,Produce`), and `-` before a word excludes its matches.
+Words with blanks are quoted.
 """
 
 import re
@@ -25,25 +25,24 @@ _FRAME_KEYS: Final = ("api", "version", "dir", "conn", "error")
 
 
 class FilterError(TagwireError, ValueError):
-    """A filter that makes no sense."""
+    """An invalid filter."""
 
 
 class Term(NamedTuple):
     """A word of a filter."""
 
     key: str
-    """"" for text."""
+    """"" for a text search."""
     value: str
     is_excluded: bool = False
 
     @property
     def values(self) -> list[str]:
-        """The alternatives."""
         return self.value.split(",")
 
 
 def parse_filter(text: str, keys: Sequence[str]) -> list[Term]:
-    """The terms of a filter. Raises FilterError for a key that there is none of."""
+    """Return the terms of a filter. Raises FilterError for an unknown key."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -68,7 +67,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """The numbers that a term names, `3`, `3-5` or `3-`: first and last, None for no last. Raises FilterError."""
+    """Return the ranges of a term such as `3`, `3-5` or `3-`: first and last, None for no last. Raises FilterError."""
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -80,13 +79,13 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
 
 
 def number_test(term: Term) -> Callable[[int], bool]:
-    """Whether a number is one of those that a term names. Raises FilterError."""
+    """Return a test for the numbers that a term names. Raises FilterError."""
     ranges = ranges_of(term)
     return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
 
 
 def api_stem(name: str) -> str:
-    """Return what the request and the response of an API have in common."""
+    """Return the common part of the names of an API's request and response."""
     ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
     return name[: len(name) - len(ending)]
 
@@ -105,7 +104,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tells whether a captured frame matches a filter. Raises FilterError."""
+    """Return a function that tests whether a captured frame matches a filter. Raises FilterError."""
     tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     return lambda frame: all(test(frame) != is_excluded for test, is_excluded in tests)
 
@@ -130,9 +129,9 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the error codes of a response, as numbers and as names, and `any`."""
+    """Return the error codes of a response, as numbers and names, and `any` if there are errors."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
-    except TagwireError:  # it can't be decoded
+    except TagwireError:  # the frame can't be decoded
         return []
     return [text for each in errors for text in ("any", str(int(each.code)), str(each.code).casefold())]

@@ -47,17 +47,17 @@ _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How messages are decoded and shown, with any framing."""
+    """How to decode messages and print them, with any framing."""
 
     style: str
     strict: bool
     limits: "Limits"
     indent: int | None
-    """Blanks for each level of the text; None for all in one line."""
+    """Indentation per level; None for a single line."""
 
 
 def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
-    """Requests, whose headers say which they are."""
+    """Return a decoder of requests, which their headers identify."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
@@ -67,7 +67,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", asked: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Responses; `asked` says for a frame which API and version its request had."""
+    """Return a decoder of responses; `asked` returns API and version of a response's request."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *asked(data), strict=how.strict, limits=how.limits)
@@ -77,7 +77,7 @@ def response_decoder(registry: "Registry", asked: "Callable[[bytes], tuple[int, 
 
 
 def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
-    """Return a decoder of one captured frame, whose bytes it knows."""
+    """Return a decoder for one captured frame."""
 
     def decode(data: bytes) -> str:
         found = frame.decode(strict=how.strict, limits=how.limits)
@@ -89,7 +89,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Messages of one version without headers."""
+    """Return a decoder of messages of one version without headers."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -99,22 +99,22 @@ def message_decoder(message: "type[Message]", version: int, how: Reading) -> "De
 
 
 def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
-    """A frame that could not be read, as JSON text."""
+    """Return JSON text for a frame that could not be read."""
     return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """The other way of `message_decoder`."""
+    """Return the inverse of `message_decoder`."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Bodies of one version, each after a default header."""
+    """Return an encoder of bodies of one version, each after a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """The objects that this module is about, of requests or of responses."""
+    """Return an encoder of requests or responses in this module's JSON form."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
@@ -132,7 +132,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return the object as text, with the members in `first` before others; the header is lossless in every style."""
+    """Return a frame as JSON text, beginning with the members in `first`. The header is lossless in every style."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
@@ -154,7 +154,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """A header of what is given, what follows from the message, and defaults."""
+    """Return a header from the given fields, the message's API key and version, and defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: {shown(fields)} is not a JSON object")
     defaults = fresh(cls).to_json(version)

@@ -1,7 +1,7 @@
-"""Frames and lines of hex from a stream, each with its place, as they arrive.
+"""Read frames and lines of hex from a stream as they arrive, each with its position.
 
-Each frame is returned before more input is awaited, because the pipe may be a live connection. An
-error has the number of its frame or line (`at`).
+Each frame is returned before more input is awaited, because the pipe may be a live connection. An error has the number
+of its frame or line (`at`).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with the place of `data`; "" is the place of the whole input."""
+    """Prefix errors in the block with the position of `data`; "" is the whole input."""
     try:
         yield
     except TagwireError as error:
@@ -34,11 +34,11 @@ def at(place: str, data: bytes = b"") -> Generator[None]:
 
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-    """The frames of a stream, without their sizes. Raises InputError where it is cut off or has no such size."""
+    """Yield the frames of a stream, without their sizes. Raises InputError if it is truncated or a size is invalid."""
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        if number == 1 and not is_hex and looks_like_hex(chunk):  # as a size, digits are 800 MB or more
+        if number == 1 and not is_hex and looks_like_hex(chunk):  # hex digits read as a size mean at least 800 MB
             raise InputError(HEX_HINT)
         splitter.feed(chunk)
         whole = iter(splitter)
@@ -55,7 +55,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
 
 
 def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
-    """The bytes of each line of hex text; an empty line has none."""
+    """Yield the bytes of each line of hex, including empty lines."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             with at(f"line {number}"):
@@ -70,7 +70,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def _some(stream: IO[bytes]) -> bytes:
-    """What is there, and at least a byte of it unless the stream has ended."""
+    """Return the available bytes, waiting for at least one unless the stream has ended."""
     read = getattr(stream, "read1", stream.read)
     found: bytes = read(_CHUNK)
     return found

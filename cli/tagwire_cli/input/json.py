@@ -1,7 +1,6 @@
 """JSON input of commands: one value, several in sequence, or one value per line.
 
-It is stricter than Python's reader where leniency would lose data: duplicate keys, NaN and infinities
-are rejected.
+The reader is stricter than Python's where leniency would lose data: it rejects duplicate keys, NaN and infinities.
 """
 
 import contextlib
@@ -18,18 +17,18 @@ _BLANKS: Final = " \t\r\n"
 
 
 def read_json(file: str = "-") -> Any:
-    """The JSON value of `file`. Raises InputError with line and column."""
+    """Read the JSON value of `file`. Raises InputError with line and column."""
     return json_of(_decoded(read_bytes(file, is_hex=False)))
 
 
 def json_of(text: str, line: int = 1) -> Any:
-    """The JSON value that a text is; it begins in this line. Raises InputError with line and column."""
+    """Parse a JSON value that begins in this line. Raises InputError with line and column."""
     with _errors(line):
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """JSON values with any white space between them, as `decode` prints them without --jsonl; with their numbers."""
+    """Yield numbered JSON values separated by white space, as `decode` prints them without --jsonl."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
@@ -42,7 +41,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
-    """The JSON value of each line that is not blank, with the line's number, as the lines come."""
+    """Yield the JSON value of each line that is not blank, with its line number, as lines arrive."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
@@ -52,7 +51,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
-    ).rstrip()  # else what is missing at its end would be missed in the next line
+    ).rstrip()  # otherwise an error at the end would be reported in the next line
     return json_of(text, number)
 
 
@@ -66,7 +65,7 @@ def _decoded(data: bytes, where: str = "") -> str:
 
 @contextlib.contextmanager
 def _errors(line: int = 1) -> Generator[None]:
-    """What Python's reader raises, as InputError; the text that it reads begins in this line."""
+    """Convert errors of Python's reader to InputError; the text begins in this line."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -74,7 +73,7 @@ def _errors(line: int = 1) -> Generator[None]:
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested more deeply than any message") from None
-    except ValueError:  # Python's bound for the digits of one number
+    except ValueError:  # Python limits the digits of a number
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 

@@ -1,7 +1,6 @@
-"""What `get` and `set` select from: a message alone, or a stream of frames, of which some have the fields.
+"""The input of `get` and `set`: a single message, or a stream of frames, some of which have the fields.
 
-Frames of other APIs are none of the selection's: `get` passes over them, and
-`set` writes them as they are.
+For frames of other APIs, `get` skips them, and `set` copies them unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +33,7 @@ __all__ = ["Selected", "order_hint", "source"]
 
 
 class Selected:
-    """Paths into the messages of an input."""
+    """The fields that paths select in the messages of an input."""
 
     def __init__(
         self,
@@ -57,21 +56,21 @@ class Selected:
         return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
-        """Return the captured frames that have the message."""
+        """Yield the captured frames that have the message."""
         message = self.selection.message
         for frame in frames:
             if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """The rows, as tuples. Raises DecodeError."""
+        """Return the rows as tuples. Raises DecodeError."""
         read: Any = self.selection.read
         words = (data,) if self._is_request else (data, version)
         rows = read(*words, limits=self._limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """The bytes with new values. Raises DecodeError, EncodeError."""
+        """Return the bytes with new values. Raises DecodeError, EncodeError."""
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
         made: bytes = rewrite(*words, function, limits=self._limits)
@@ -95,7 +94,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """A function that makes a selection of paths into the input, and the remaining words.
+    """Return a function that turns paths into a selection, and the remaining words.
 
     Raises click.UsageError.
     """
@@ -107,7 +106,7 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """What the words should have been, where one of them is a file or none a version; else ""."""
+    """Return a hint about argument order if a word is a file or no word is a version; otherwise ""."""
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""

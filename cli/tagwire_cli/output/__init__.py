@@ -1,1 +1,1 @@
-"""What commands print: tables, JSON and bytes, problems and findings, progress; and what exit statuses mean."""
+"""Print the output of commands: tables, JSON and bytes, problems and findings, progress; and define exit statuses."""

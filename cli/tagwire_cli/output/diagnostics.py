@@ -1,8 +1,8 @@
-"""How problems and errors are shown: as text with place and caret, or as JSON.
+"""Print problems and errors: as text with position and caret, or as JSON.
 
-The generator makes the text of a problem (`tagwire_generator.diagnostics.problems`); this module
-colours it. rich decides whether to use colours: only on a terminal, and not with NO_COLOR. It is
-imported for terminals only, to keep hooks fast.
+The generator makes the text of a problem (`tagwire_generator.diagnostics.problems`), and this module colours it. rich
+decides whether to use colours: only on a terminal, and not with NO_COLOR. It is imported only for terminals, to keep
+hooks fast.
 """
 
 import os
@@ -35,7 +35,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
-    """Each problem with its source line and caret, a blank line between them."""
+    """Print each problem with its source line and caret, separated by blank lines."""
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
@@ -61,8 +61,8 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 
 def print_json(problems: Sequence["Problem"]) -> None:
-    """A JSON list of {rule, severity, file, line, column, message} on standard output."""
-    from tagwire_cli.output.tables import write_json  # which needs to know of terminals from here
+    """Print a JSON list of {rule, severity, file, line, column, message} on standard output."""
+    from tagwire_cli.output.tables import write_json  # a circular import
 
     write_json([problem.as_dict() for problem in problems])
 
@@ -82,13 +82,13 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """`2 errors, 1 warning`, or `no problems`. They are those of specs, or findings about designs."""
+    """Return `2 errors, 1 warning`, or `no problems`, for problems of specs or design findings."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to colour a stream: by --color, then NO_COLOR and FORCE_COLOR, then whether it is a terminal."""
+    """Whether to colour a stream: by --color, then NO_COLOR and FORCE_COLOR, then whether it is a terminal."""
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):
@@ -97,5 +97,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Whether a stream is one; None is one that was closed at the start."""
+    """Whether a stream is a terminal; None is a stream that was closed at the start."""
     return stream is not None and stream.isatty()

@@ -30,7 +30,7 @@ PREFERENCES: Final = Preferences()
 
 
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
-    """Print a line, on standard error only without --quiet; with `lines` the text's own line breaks and tabs stay."""
+    """Print a line. With `err`, print on standard error unless --quiet; with `lines`, keep line breaks and tabs."""
     if err and PREFERENCES.quiet:
         return
     click.echo(printable(str(text), keep="\n\t" if lines else ""), err=err)
@@ -43,18 +43,18 @@ def say_verbose(text: object) -> None:
 
 
 def say_error(error: object) -> None:
-    """An error, on standard error; where it has several lines the others are set in, so that none looks like ours."""
+    """Print an error on standard error. Further lines are indented, so that none looks like a line of tagwire."""
     first, *more = str(error).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
 
 
 def say_patch(text: str) -> None:
-    """A unified diff, exactly as it is; a terminal gets escapes for what does not print."""
+    """Print a unified diff unchanged; on a terminal, unprintable characters are escaped."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
     click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False)
 
 
 def shown_value(value: object) -> object:
-    """For pages, what a template puts into them: `finalize` of jinja2, which asks for every value."""
-    return printable(value, keep="\n\t") if type(value) is str else value  # not Markup, which is ours
+    """Escape a value for a page: the `finalize` of jinja2, which is called for every value."""
+    return printable(value, keep="\n\t") if type(value) is str else value  # tagwire's own Markup is not escaped

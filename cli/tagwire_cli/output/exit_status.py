@@ -1,7 +1,7 @@
-"""What exit statuses mean, as `--help` prints it.
+"""The exit statuses, as printed by `--help`.
 
-0 and 2 mean the same for all commands, so that a script can tell a finding from
-a mistake in how it calls; only what 1 says differs.
+0 and 2 mean the same for all commands, so that a script can distinguish a finding from wrong usage. Only the meaning of
+1 differs.
 """
 
 from typing import Final
@@ -56,7 +56,7 @@ FOUND: Final = {
     "collide": "designs that conflict",
     "demo": "a frame that is refused or encodes to other bytes",
 }
-"""What status 1 means, by command; other commands never exit with 1."""
+"""The meaning of status 1, by command; other commands never exit with 1."""
 
 
 def epilog(command: str) -> str:

@@ -1,8 +1,7 @@
-"""How findings about changes are shown: as paragraphs with their proof, as JSON, as reports for others.
+"""Print findings about changes: as paragraphs with their proof, as JSON, or as reports for other programs.
 
-A paragraph is the place, the rule and the sentence; the line of the spec; and
-for what breaks bytes the value that shows it, its old and new bytes, and those
-of one side as the other side's reader goes through them.
+A paragraph has the position, rule and sentence, then the line of the spec. For a change that breaks bytes, it also has
+the example value, its old and new bytes, and the annotated bytes as the other side reads them.
 """
 
 import json
@@ -28,7 +27,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Paragraphs on standard output, each with the severity that gives its colour."""
+    """Print paragraphs on standard output, each coloured by its severity."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)
@@ -45,7 +44,7 @@ def print_findings(texts: Sequence[tuple[str, str]]) -> None:
 
 
 def finding_text(finding: "Finding") -> str:
-    """A finding as a paragraph."""
+    """Return a finding as a paragraph."""
     text = (
         _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
     )
@@ -53,12 +52,12 @@ def finding_text(finding: "Finding") -> str:
 
 
 def _placed_text(finding: "Finding") -> str:
-    """The finding with its place, line and caret, as all problems of specs are shown."""
+    """Return the finding with its position, line and caret, like other problems of specs."""
     from tagwire_generator.diagnostics.problems import Problem, render
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # shown as it is
+        severity=cast(Any, finding.severity),  # printed unchanged
         file=finding.file,
         line=finding.line,
         column=finding.column,
@@ -74,7 +73,7 @@ def _prefix(finding: "Finding") -> str:
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
-    """An excused finding as a paragraph, with the reason instead of a proof."""
+    """Return an excused finding as a paragraph, with the reason in place of a proof."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
@@ -83,7 +82,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Message, versions and field, as far as the sentence is about them."""
+    """Return message, versions and field, as far as the finding has them."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()
@@ -113,12 +112,12 @@ def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
 
 
 def report_of(finding: "Finding") -> Report:
-    """The finding as other programs see it."""
+    """Return the finding as a report for other programs."""
     return of_change(finding, _subject(finding) + finding.message)
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
-    """`2 wire, 1 source and 1 excused in 3 messages`."""
+    """Return `2 wire, 1 source and 1 excused in 3 messages`."""
     from tagwire_generator.evolution import SEVERITIES
 
     numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]

@@ -1,4 +1,4 @@
-"""Which records `tagwire log dump` prints, and its templates."""
+"""The record filter of `tagwire log dump`, and its templates."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3
 
 
 class Template(click.ParamType):  # type: ignore[type-arg]
-    """A text with {names} of what is printed; \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+    """A text with {names} of record values; \\t, \\n and \\\\ are a tab, a line break and a backslash."""
 
     name = "template"
 
@@ -55,28 +55,28 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """Which records are printed. Bounds that are None do not apply."""
+    """Selects the records to print. Bounds that are None do not apply."""
 
     start_offset: int | None = None
     end_offset: int | None = None
-    """Exclusive, as is `end_time`."""
+    """Exclusive, like `end_time`."""
     start_time: int | None = None
     end_time: int | None = None
     key: str | None = None
     header: str | None = None
     """NAME, or NAME=VALUE."""
     left: int | None = None
-    """How many more records are printed."""
+    """How many more records to print."""
 
     def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
-        """Return which records of a batch are printed; None for all of them."""
+        """Return a test for the records of a batch to print; None prints all."""
         others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
         if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
             return lambda record: self._keeps(record, begin)
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
-        """Return whether nothing is printed from this batch on."""
+        """Whether nothing from this batch on is printed."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
     def _keeps(self, record: Record, begin: int | None) -> bool:

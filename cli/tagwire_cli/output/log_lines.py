@@ -1,6 +1,6 @@
-"""What `tagwire log dump` prints, batch by batch: lines of JSON, or of text with tabs.
+"""Print the output of `tagwire log dump` by batch: lines of JSON, or tab-separated text.
 
-Apart from the command, whose help must not wait for what reads logs.
+Separate from the command, because the log readers would slow down its help.
 """
 
 import json
@@ -30,21 +30,21 @@ from tagwire_cli.output.log_filter import RecordFilter
 __all__ = ["DumpOptions", "dump"]
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Text that would look like a null or like bytes; it is shown as bytes."""
+"""Text that looks like a null or like bytes; it is printed as bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Words for attributes of records, which are also in the attributes of a message."""
+"""Record attributes, which old messages also have in the attributes of the batch."""
 
 
 class DumpOptions(NamedTuple):
-    """What is printed, and how."""
+    """What to print, and how."""
 
     format: FormatSet
     limits: Limits
     registry: Registry | None
-    """The messages of Kafka's own topics, if records are to be shown as messages."""
+    """The messages of Kafka's internal topics, if records are to be decoded as messages."""
     skip: Skip
-    """Called with the error of each record that is not a known message, and of damage if that is skipped."""
+    """Called with the error of each record that is not a known message, and of skipped damage."""
     partial: bool
     as_json: bool
     is_lenient: bool
@@ -55,7 +55,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch and yield its size in bytes; the lines before an error are written.
+    """Write the lines of each batch and yield its size in bytes. Lines before an error are written.
 
     Raises LogError.
     """
@@ -75,7 +75,7 @@ def dump(
 def _batches(
     found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """The batches with their segments and positions."""
+    """Yield the batches with their segments and positions."""
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
@@ -86,7 +86,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """What --messages adds to a record: its messages, if the topic is one of Kafka's own; markers of every topic."""
+    """Return the additional members for --messages: messages of internal topics, and markers of every topic."""
     registry, is_control = options.registry, batch.is_control
     name = partition_name(segment.path.absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
@@ -105,7 +105,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
 
 def _told(entry: Entry) -> dict[str, str]:
-    """The members of a line about its message, as JSON texts; sensitive values and their bytes are left out."""
+    """Return the members of a line for its message, as JSON texts. Sensitive values and their bytes are hidden."""
     value = entry.value
     if hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive:
         made = entry.to_json()
@@ -135,7 +135,7 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """A line for each record: offset, timestamp, key, value, headers and attributes with tabs between, or by `line`."""
+    """Yield a line for each record: tab-separated cells (offset to attributes), or the result of `line`."""
     words = words_of_bits(batch.described_by.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -162,7 +162,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """What a record is, whether a bit says so or, in formats without that bit, its bytes."""
+    """Return a record's attributes, whether a bit or, in formats without that bit, its bytes show them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])
@@ -172,7 +172,7 @@ def _of_record(record: Record) -> list[str]:
 
 
 def _cell(value: bytes | str | int | None) -> str:
-    """Text as it is if a line can hold it; null as <null>, and all other bytes as hex in <>."""
+    """Return text unchanged if a line can hold it, null as <null>, and all other bytes as hex in <>."""
     if value is None:
         return "<null>"
     if isinstance(value, int):

@@ -1,8 +1,7 @@
-"""Progress bars for long work, on standard error, and only if that is a terminal.
+"""Progress bars for long work, on standard error, and only if it is a terminal.
 
-Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`),
-and the next progress draws it again below them. If lines never stop, a bar would only flicker, so
-there is none.
+Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`), and the next
+progress draws it again below them. If lines never stop, a bar would only flicker, so there is none.
 """
 
 import sys
@@ -21,19 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["clear_bar", "progress_bar"]
 
 _SECONDS: Final = 0.1
-"""Between two drawings: one takes about as long as the reading of a batch of many records."""
+"""The minimum time between drawings. One drawing takes about as long as reading a batch of many records."""
 
 _bars: Final[list["Progress"]] = []
 
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """A function to call with (done, total), which draws a bar; None without a terminal.
+    """Yield a function to call with (done, total), which draws a bar; None without a terminal.
 
-    The bar has no thread: it is drawn during calls, so that work may fork. It is
-    removed when the work is done.
-
-    Work that `prints_all_along` has no bar if its lines go to a terminal.
+    The bar has no thread: it is drawn during calls, so that work may fork. It is removed at the end. With
+    `prints_all_along`, there is no bar if standard output is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
@@ -46,7 +43,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         yield None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(  # not redirected: what is for standard output stays there
+    bar = Progress(  # not redirected, so that standard output stays separate
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     row = bar.add_task(printable(label))
@@ -58,7 +55,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # again, if it was taken away
+            bar.start()  # restarts the bar after `clear_bar`
             bar.refresh()
 
     _bars.append(bar)
@@ -70,6 +67,6 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
 
 def clear_bar() -> None:
-    """Take the bar away that may be shown, before lines are printed."""
+    """Remove the visible bar, before lines are printed."""
     for bar in _bars:
         bar.stop()

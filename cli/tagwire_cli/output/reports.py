@@ -1,8 +1,7 @@
-"""Findings of every kind for the programs of others: GitHub's annotations, and SARIF.
+"""Reports of findings for other programs: GitHub annotations, and SARIF.
 
-Problems of specs, findings about changes and about designs are the same thing
-here: a rule, a place, a sentence. Texts for people are made elsewhere, since
-each kind has more to show.
+Problems of specs and findings about changes and designs all become a rule, a position and a sentence here. Text for
+people is made elsewhere, because each kind has more to show.
 
 Sources: GitHub's documentation of workflow commands; SARIF 2.1.0 of OASIS.
 """
@@ -25,24 +24,24 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Report", "of_change", "of_problem", "print_github", "print_sarif", "report_options"]
 
 FORMATS: Final = ("text", "json", "github", "sarif")
-"""What `--output-format` takes."""
+"""The values of `--output-format`."""
 
 Level = Literal["error", "warning", "note"]
 
 _LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
-"""By severity; the others are errors."""
+"""By severity; all others are errors."""
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`--output-format`, also spelled `--format`, and `--json`, which is short for one of them."""
+    """Add `--output-format`, also spelled `--format`, and its short form `--json`."""
     command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
     names = ("--output-format", "--format", "output_format")
     return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)
 
 
 class Report(NamedTuple):
-    """One finding. `line` and `column` count from 1, and are 0 where the place is the whole file."""
+    """One finding. `line` and `column` count from 1; 0 means the whole file."""
 
     rule: str
     severity: str
@@ -53,22 +52,22 @@ class Report(NamedTuple):
 
     @property
     def level(self) -> Level:
-        """The severity as others know it."""
+        """The severity as a SARIF level."""
         return _LEVELS.get(self.severity, "error")
 
 
 def of_problem(problem: "Problem") -> Report:
-    """What is wrong with a spec."""
+    """Return the report of a problem in a spec."""
     return Report(problem.rule, problem.severity, problem.message, problem.file, problem.line, problem.column)
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """What a change breaks, below a sentence that names the change."""
+    """Return the report of a finding about a change, with the given message."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 
 def print_github(reports: Sequence[Report]) -> None:
-    """Each finding as a workflow command, which GitHub shows beside the line."""
+    """Print each finding as a workflow command, which GitHub shows next to the line."""
     for report in reports:
         kind = "notice" if report.level == "note" else report.level
         properties: dict[str, object] = {"file": report.file} if report.file else {}
@@ -87,7 +86,7 @@ def _property(text: str) -> str:
 
 
 def print_sarif(reports: Sequence[Report]) -> None:
-    """All findings as one SARIF log, with the words of the rules that they break."""
+    """Print all findings as one SARIF log, with the texts of their rules."""
     rules = _all_rules()
     used = sorted({report.rule for report in reports})
     driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
@@ -114,7 +113,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if not report.file or report.file.startswith("<"):  # standard input is no place
+    if not report.file or report.file.startswith("<"):  # standard input has no location
         return result
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

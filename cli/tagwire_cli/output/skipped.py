@@ -1,4 +1,4 @@
-"""What a command left out of a log: each part is reported on standard error, and the exit status is 1."""
+"""Report the parts of a log that a command left out on standard error, and exit with 1."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["Skipped"]
 
 _MOST: Final = 100
-"""How many parts are reported one by one; a damaged log may have a million."""
+"""The maximum number of parts to report one by one; a damaged log may have a million."""
 
 
 class Skipped:
-    """Call it with the error of each part that is left out, and `end` when all is read."""
+    """A callback for the error of each part that is left out. Call `end` after reading."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,7 +31,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report how many more there are. Raises click's Exit if anything was left out."""
+        """Report the number of further parts. Raises click's Exit if anything was left out."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

@@ -1,7 +1,6 @@
-"""What commands give: tables for people, JSON for programs, bytes. All of it goes to standard output.
+"""Print tables, JSON and bytes on standard output.
 
-On a terminal a table is drawn by rich; everywhere else it is plain aligned
-text, one line a row, for grep and for logs.
+On a terminal, rich draws tables; elsewhere they are plain aligned text, one line per row, for grep and logs.
 """
 
 import json
@@ -39,12 +38,12 @@ __all__ = [
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
-"""Members that are counts by reason."""
+"""Members that hold counts by reason."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""Widths from which on cells are shortened on a narrow terminal, and to which. Paths keep the longer one."""
+"""Longer cells are shortened on a narrow terminal: paths to `_LONG` characters, others to `_SHORT`."""
 _PROSE: Final = 30
-"""Columns wider than this are wrapped between words, if there are several."""
+"""Wider columns are wrapped between words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """Shorten long cells and then leave out the last columns, until the table fits a terminal."""
+    """Shorten long cells and then drop the last columns, until the table fits a terminal."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
     for number, each in enumerate(cells):
@@ -107,7 +106,7 @@ def _shortened(cell: str, width: int, *, is_path: bool) -> str:
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """As wide as the terminal, if words fit in: a path or a number in pieces can't be read, nor copied."""
+    """Print as wide as the terminal, or wider if a word needs it: a split path or number can't be copied."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -123,14 +122,14 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
         wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
-        table.add_row(*map(Text, row))  # Text: a cell is never markup
+        table.add_row(*map(Text, row))  # Text objects, so that cells are never parsed as markup
     console = Console(file=sys.stdout, highlight=False)
     console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
     console.print(table)
 
 
 def camel_keys(value: Any) -> Any:
-    """Return a value with keys such as `new_batches` as `newBatches`, at any depth; keys that are data stay."""
+    """Convert keys such as `new_batches` to `newBatches`, at any depth. Keys that are data stay."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
@@ -145,9 +144,9 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """What `write_json` writes of these values, or of the only one, without holding the text, nor more than one value.
+    """Print the same as `write_json`, holding only one value at a time.
 
-    Lists in a value may be lazy, too: the encoder asks them for one item after the other.
+    Lists in a value may be lazy: the encoder iterates over them.
     """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
@@ -162,7 +161,7 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
 
 
 def write_json_line(value: Any) -> None:
-    """The value as JSON on a line of its own."""
+    """Print the value as JSON on one line."""
     write_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
@@ -177,22 +176,22 @@ def write_line(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Exactly these bytes."""
+    """Print exactly these bytes."""
     clear_bar()
     click.echo(data, nl=False)
 
 
 def refuse_terminal() -> None:
-    """For commands that write bytes, before they begin. Raises click.UsageError where these would go to a terminal."""
+    """Raise click.UsageError if standard output is a terminal, for commands that write bytes."""
     if is_terminal(sys.stdout):
         raise click.UsageError("the output is binary: use --hex, or redirect it to a file or a pipe.")
 
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """`write_bytes` for thousands of parts: they need not be out before the end."""
+    """Yield a buffered `write_bytes`, for thousands of parts."""
     stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:  # standard output was closed before the start
+    if stream is None:  # standard output was closed at the start
         yield write_bytes
         return
     sys.stdout.flush()

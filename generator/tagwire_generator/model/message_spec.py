@@ -180,9 +180,7 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Return the struct version for each message version; None for a struct that the message does not import
-        directly.
-        """
+        """Return the versions of an imported struct by message version; None without a direct import."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:

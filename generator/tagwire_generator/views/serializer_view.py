@@ -137,8 +137,5 @@ def _fields_doc(struct: StructLayout) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Wrap text for a docstring, with later lines indented by four.
-
-    It has only names and types, so nothing to escape.
-    """
+    """Wrap names and types for a docstring. Later lines are indented by four; nothing needs escaping."""
     return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

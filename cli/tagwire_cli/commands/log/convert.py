@@ -92,7 +92,7 @@ def command(
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
-    """Print the converted segments and the losses; the exit status is 1 if anything was lost or skipped."""
+    """Print the converted segments and the losses. Exits with 1 if anything was lost or skipped."""
     from tagwire.log.loss_report import LossReport
 
     losses = LossReport()
@@ -116,7 +116,7 @@ def tell_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None 
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below folders; what the broker keeps beside them comes along."""
+    """Convert the partitions in and below folders, and copy the broker's files next to them."""
     from tagwire.log.convert import carry_directory_files, convert_partition
 
     folders: list[tuple[Path, Path]] = []
@@ -126,7 +126,7 @@ def _converted(
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
-        # After each path, so that what is written is whole if a later one fails.
+        # After each path, so that the output is complete even if a later path fails.
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 
@@ -136,7 +136,7 @@ def _row(report: "ConvertReport") -> tuple[str, ...]:
 
 
 def _tell(losses: "LossReport") -> None:
-    """Each kind of loss, with where it was met first."""
+    """Print each kind of loss, with its first occurrence."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
         say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

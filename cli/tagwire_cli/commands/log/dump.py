@@ -1,4 +1,4 @@
-"""`tagwire log dump`: the records of segments."""
+"""`tagwire log dump`: print the records of segments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -109,7 +109,7 @@ def command(
 
 
 def _dump_entries(path: Path, as_json: bool) -> bool:
-    """Print the entries of a file that is not a segment; return whether it is one."""
+    """Print the entries of a file other than a segment. Return False for a segment."""
     from tagwire_cli.output.log_files import file_entries
 
     entries = file_entries(path)
@@ -124,7 +124,7 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:
-    """The offset to begin at, None for the first that is there."""
+    """Return the offset to begin at; None for the first available offset."""
     log_start = getattr(found, "log_start_offset", None) if from_log_start else None
     known = [each for each in (log_start, start_offset) if each is not None]
     return max(known, default=None)

@@ -1,4 +1,4 @@
-"""`tagwire log salvage`: what is whole of damaged partitions."""
+"""`tagwire log salvage`: copy the intact batches of damaged partitions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def _tell_json(report: "SalvageReport") -> None:
 
 
 def _tell_text(report: "SalvageReport") -> None:
-    """What was kept, and then what was not."""
+    """Print what was kept, then what was lost."""
     write_line(f"{report.file}: kept {count(report.batches, 'intact batch')}, {count(report.records, 'record')}")
     for problem in report.problems:
         say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)

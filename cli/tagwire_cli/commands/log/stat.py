@@ -1,4 +1,4 @@
-"""`tagwire log stat`: what segments hold, counted."""
+"""`tagwire log stat`: count batches, records, formats and codecs of segments."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -85,7 +85,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """`append time 2, tombstone 5`: counts of batches, then of records, with a property."""
+    """Return `append time 2, tombstone 5`: numbers of batches, then of records, with a property."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -99,14 +99,14 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """`v2`, or `v0 12, v1 3` for several."""
+    """Return `v2`, or `v0 12, v1 3` for several counts."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def _time(timestamp: int | None) -> str:
-    """ISO 8601; a number outside the range of dates stays a number."""
+    """Return a time in ISO 8601; a number outside the range of dates is returned as a number."""
     if timestamp is None:
         return ""
     try:

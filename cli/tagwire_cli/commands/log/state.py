@@ -1,4 +1,4 @@
-"""`tagwire log state`: what Kafka's own topics say now."""
+"""`tagwire log state`: print the current state in Kafka's internal topics."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,7 +114,7 @@ def command(
 
 
 def _print(states: dict[str, Any]) -> None:
-    """A table for each state."""
+    """Print a table for each state."""
     tables = (
         ("groups", _GROUPS, _group_rows),
         ("transactions", _TRANSACTIONS, _transaction_rows),
@@ -134,7 +134,7 @@ def _print(states: dict[str, Any]) -> None:
 
 
 def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
-    """A row an offset, and one for a group without any."""
+    """Return one row per offset, and one for a group without offsets."""
     rows: list[tuple[str, ...]] = []
     for name, group in groups.items():
         kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))

@@ -60,7 +60,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
 def _reports(
     paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
 ) -> "Iterator[FileReport]":
-    """The reports of all files: checkpoints of the folders first, then partition by partition."""
+    """Yield the reports of all files: checkpoints of the folders first, then partition by partition."""
     from tagwire.log import Segment
     from tagwire.log.verify import verify_directory_files, verify_partition, verify_segment
 

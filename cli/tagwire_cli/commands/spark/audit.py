@@ -1,4 +1,4 @@
-"""`tagwire spark audit`: which clients send which versions of which APIs."""
+"""`tagwire spark audit`: count requests in captures by client, API and version."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -105,7 +105,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
 
 
 def _in_utc(value: Any) -> Any:
-    """Times are the machine's own in Python, without a zone; what is printed has one."""
+    """Return a time in UTC. Spark returns local times without a zone."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 

@@ -1,4 +1,4 @@
-"""`tagwire spark compact`: what `tagwire log compact` does, on all workers."""
+"""`tagwire spark compact`: run `tagwire log compact` on all workers."""
 
 from collections.abc import Sequence
 from pathlib import Path

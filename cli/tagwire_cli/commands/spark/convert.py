@@ -1,4 +1,4 @@
-"""`tagwire spark convert`: what `tagwire log convert` does, on all workers."""
+"""`tagwire spark convert`: run `tagwire log convert` on all workers."""
 
 from collections.abc import Sequence
 from pathlib import Path

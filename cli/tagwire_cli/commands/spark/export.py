@@ -1,4 +1,4 @@
-"""`tagwire spark export`: logs as Parquet, with all that gives them back to the byte."""
+"""`tagwire spark export`: export logs to Parquet, so that they can be restored exactly."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire spark import`: the logs that `tagwire spark export` has written, byte for byte."""
+"""`tagwire spark import`: restore the logs that `tagwire spark export` wrote."""
 
 from collections.abc import Sequence
 from pathlib import Path
