@@ -134,7 +134,7 @@ def transactions_of(
         followed = set(reached.aborted)
         if reached.offset >= known_to:
             known_to, running = reached.offset, dict(reached.running)
-    last = None
+    last, end = None, known_to
     for segment, scan, headers in _headers(partition, known_to, query, reached):
         if pc.any(headers.column("is_transactional")).as_py():
             is_new = pc.greater_equal(headers.column("last_offset"), known_to)
@@ -142,12 +142,12 @@ def transactions_of(
             for row in wanted.to_pylist():
                 _follow(row, scan, running, followed, permissive=query.permissive)
         position, end = headers.column("position")[-1].as_py(), headers.column("last_offset")[-1].as_py() + 1
-        last = segment.path.name, position, position + scan.size(position)
-        sum = crc32(scan.data[position : last[2]])
+        stop = position + scan.size(position)
+        last = segment.path.name, position, stop, crc32(scan.data[position:stop])
     if last is not None and has_indexes:
         while len(_REACHED) >= _MOST:
             _REACHED.pop(next(iter(_REACHED)))
-        _REACHED[key] = _Reached(*last, sum, max(known_to, end), dict(running), frozenset(followed))
+        _REACHED[key] = _Reached(*last, max(known_to, end), dict(running), frozenset(followed))
     return Transactions(_joined(aborted | followed), min(running.values(), default=NO_OFFSET), indexed_to)
 
 
