@@ -9,9 +9,9 @@ from tagwire.explain.trace import Trace
 from tagwire.message.html import CELL
 
 _ROWS: Final = 500
-"""The number of lines shown."""
+"""The maximum number of lines shown."""
 _BYTES: Final = 16
-"""The number of bytes shown in a line."""
+"""The maximum number of bytes shown in a line."""
 
 
 def trace_table(trace: Trace) -> str:

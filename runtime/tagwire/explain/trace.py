@@ -196,7 +196,7 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """Delayed checks: whether parts are canonical that have unread tagged fields."""
+        """Delayed checks of whether parts with known tagged fields are canonical."""
         self.structs: list[StructLayout] = []
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)
@@ -212,7 +212,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Try to read a message natively. An error counts only if this session's settings reject it as well."""
+        """Try to read a message natively; return whether that worked. A native error counts only in strict mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

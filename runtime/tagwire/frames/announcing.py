@@ -62,7 +62,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the answer to a version that a peer does not have, and the answer's version; None without such an answer.
+    """Return the fallback response to a request in an unknown version, and its version; None if there is none.
 
     The answer to a request for versions lists only the versions of that request, as Kafka's does.
     """

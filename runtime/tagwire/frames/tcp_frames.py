@@ -193,7 +193,7 @@ class DirectionFrames:
     """Turns the bytes of a direction, in order, and the sizes of gaps into frames and losses."""
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """`is_start` says that the first byte is the connection's; otherwise it is the first byte captured."""
+        """`is_start` says whether the first byte is the first of the connection, not only of the capture."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start

@@ -68,7 +68,7 @@ class Candidate:
         self.bits = bits
         """The cost of the reading: a lower cost is more likely. Each unexplained byte costs 8 bits."""
         self.why = tuple(why)
-        """The reasons for and against it, for people."""
+        """The reasons for and against this candidate, as phrases."""
         self.name = message.NAME if message is not None else self.traces[0].message_name
         self.whole = all(each.error is None for each in self.traces)
         """Whether every byte was decoded, strictly."""
@@ -216,7 +216,7 @@ class _Work:
     # ------------------------------------------------------------ partial readings
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the three longest partial readings if no reading is complete."""
+        """Yield the three most likely partial readings; used if no reading is complete."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message

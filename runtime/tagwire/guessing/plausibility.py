@@ -65,7 +65,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Identify the field, ignoring array indexes, and the part of the field that the node is."""
+    """Return a node's type and path without array indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 

@@ -34,11 +34,11 @@ class FramedCursor(LayoutCursor):
     """A position in bytes that may be enclosed, covered by a checksum, or compressed."""
 
     packed_at: int | None = None
-    """Where the compressed bytes begin whose content is being read, or None."""
+    """The start of the compressed bytes that are being read, or None outside compressed bytes."""
     good: Good = MappingProxyType({})
     """The array elements that the native engine has read before an error; they are not read again."""
     fault_at = 0
-    """The position of the last error, in the bytes that were being read."""
+    """The position of the last error, which counts in decompressed bytes if these were being read."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
@@ -153,7 +153,7 @@ class FramedCursor(LayoutCursor):
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Reject an empty array that must have elements, or descending elements; `values` begin at index `first`."""
+        """Reject an empty array that must have elements, and elements out of order; `values` begin at index `first`."""
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
         order = kind.order

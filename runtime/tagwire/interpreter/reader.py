@@ -1,4 +1,4 @@
-"""Decoding by layout: the one walk behind lenient reading, traces and error positions.
+"""Decode by layout: the same walk serves lenient reading, traces and error positions.
 
 Generated serializers and the native engine are fast and don't track positions. When they reject
 bytes, this reader reads the same bytes by the same layout, keeps the field path, and raises the
@@ -56,7 +56,7 @@ def decode(
     limits: Limits,
     good: Good | None = None,
 ) -> tuple[Any, int]:
-    """Return the message at `offset`, and its end; with `whole` (and strict) nothing may follow it.
+    """Return the message at `offset` and its end. With `whole` and `strict`, no bytes may follow the message.
 
     `good` is for bytes with an error. Raises DecodeError, or LimitError if they exceed `limits`.
     """

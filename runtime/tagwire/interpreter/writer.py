@@ -1,4 +1,4 @@
-"""Encoding by layout: the one walk behind run-time schemas, sizes and error paths.
+"""Encode by layout: the same walk serves run-time schemas, sizes and error paths.
 
 Generated serializers don't track paths: when they reject a value, this writer walks it again by
 the same layout and finds the field and the reason. Sizes come from the same walk into a sink that

@@ -82,7 +82,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the expression that a constructor stores for an argument; `accepted` does the same for one value."""
+    """Return the expression that a constructor stores for an argument; `accepted` computes the same value."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Members by number. An unknown number is returned unchanged, or, if the register is closed, deviates from it."""
+    """Members by number. An unknown number is returned unchanged, or raises Deviation if the register is closed."""
 
     __slots__ = ("type",)
     type: EnumType

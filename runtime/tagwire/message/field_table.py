@@ -47,7 +47,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Cached, because thousands of rows share a few strings."""
+    """Parse a version range. Cached, because thousands of rows share a few strings."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)

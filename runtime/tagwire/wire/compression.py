@@ -103,7 +103,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the last ratio plus a margin, as a guess, because a second attempt is expensive
+    ratio = 4.0  # the last ratio plus a margin: too small a guess costs a second attempt
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:

@@ -48,7 +48,7 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # counted as iterated, because a subclass may have another `len`
+        numbers = tuple(values)  # a subclass may override `len`
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 

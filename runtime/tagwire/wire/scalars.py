@@ -128,7 +128,7 @@ def _count(values: Any) -> int:
         return len(values)
     if not issubclass(kind, (tuple, list)):
         raise UnwritableValue
-    return sum(1 for _ in values)  # a subclass may have another `len`
+    return sum(1 for _ in values)  # a subclass may override `len`
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:
