@@ -40,7 +40,7 @@ def check_order(file: str, position: int, batch: RecordBatch, before: int) -> No
 
 
 class BatchRules:
-    """The rules that each batch of a partition must follow, given the batches before it."""
+    """The rules that each batch of a partition must follow, given the earlier batches."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)

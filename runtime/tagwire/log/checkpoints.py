@@ -120,7 +120,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     """Yield the byte offset and the `width` words of each line after the version and the count."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
-    if not data:  # as Kafka's CheckpointFile reads it
+    if not data:  # allowed by Kafka's CheckpointFile
         return
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))

@@ -297,7 +297,7 @@ class Pass:
 
 
 class _Window:
-    """The part of a file that the native loop reads: at least one whole batch, and those after it that fit."""
+    """The part of a file that the native loop reads: at least one whole batch, and as many more as fit."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan

@@ -216,7 +216,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return until when tombstones and markers of a batch are kept; None in formats without a delete horizon."""
+        """Return the time until which tombstones and markers of a batch are kept; None without a delete horizon."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

@@ -37,7 +37,7 @@ def _head(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the part from the attributes, which most batches of a log share."""
+    """Return the part of each line that depends on the attributes; most batches of a log share it."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0

@@ -36,7 +36,7 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
 def file_status(path: Path) -> os.stat_result:
     """Return the status of a file. Raises LogPathError if the file does not exist."""
     try:
-        return os.stat(path)  # noqa: PTH116 - a third faster than `Path.stat`, which counts with many segments
+        return os.stat(path)  # noqa: PTH116 - a third faster than `Path.stat`, for each of many segments
     except OSError as error:
         raise unreadable(path, error) from None
 

@@ -59,7 +59,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse the name of a file, from its path or the name alone; None if the name has no offset as Kafka writes it."""
+    """Parse the name of a file, from its path or the name alone; None if it is not a known file with an offset."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None

@@ -15,7 +15,7 @@ Skip = Callable[[LogError | LogPathError], object]
 class PlacedBatch(RecordBatch):
     """A batch of a file. Reading its records raises LogError with the file and the byte position.
 
-    If `skip` is set, it gets the error instead, and the batch ends before the invalid record.
+    `skip`, if set, is called with the error instead, and the batch ends before the invalid record.
     """
 
     __slots__ = ("_file", "_position", "skip")

@@ -25,7 +25,7 @@ class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
     Any file name is allowed; `base_offset` comes from the name of a segment, and is None for other names. Raises
-    LogPathError if there is no such file. With `name`, from a folder listing, neither is checked.
+    LogPathError if there is no such file. With `name`, from a folder listing, the file and its name are not checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -36,7 +36,7 @@ class Segment:
             name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
         self.end: int | None = None
-        """The end of the file for every reader; None for its real end. A batch may be being written after it."""
+        """Readers stop at this position, after which a batch may be incomplete; None for the end of the file."""
 
     @property
     def name(self) -> str:

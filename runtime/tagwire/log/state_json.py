@@ -100,7 +100,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Return the JSON of an object without a member that takes one line."""
+    """Remove a member that takes one line from the JSON of an object."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

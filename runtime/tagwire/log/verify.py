@@ -63,8 +63,8 @@ def verify_partition(
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
     If a running broker has compacted or deleted segments in the meantime, the partition is read again, and only
-    problems of the second pass are reported. A segment between others that is gone by then is a problem itself. `tell`,
-    if given, is called with the number of segment bytes read since the last call.
+    problems that are still there are reported. A segment between others that is gone by then is a problem itself.
+    `tell`, if given, is called with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:

@@ -61,7 +61,7 @@ class Measure:
         self.head_saved: Counter[int] = Counter()
         """The number of batches by the bytes saved in their headers."""
         self.left_out = 0
-        """Batches that the format can't represent, including those with values that it rejects (`refused`)."""
+        """Batches that the format can't represent, including batches with values that it rejects (`refused`)."""
         self.refused = 0
         self.seconds = 0.0
         """Processor time to read and convert."""

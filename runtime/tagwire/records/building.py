@@ -389,7 +389,7 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Return the result of `make` for each record. Raises its EncodeError with the record's index in the path."""
+        """Return the result of `make` for each record. Adds the record's index to the path of an EncodeError."""
         made: list[Any] = []
         try:
             for record in records:

@@ -139,7 +139,7 @@ class ProducerRecord(_ClientRecord):
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Reject a null value without the tombstone flag; checked on use, because both can be set later."""
+        """Reject a null value with `tombstone=False`, on use, because both can be set later."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")

@@ -52,7 +52,7 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages, by default `tagwire_messages`. Like Kafka, a version above the known ones is read as
+    `registry` has the messages, by default `tagwire_messages`. As in Kafka, a version above the known ones is read as
     the highest known version. Raises DecodeError for a key that is not a marker's, or a value that is not its message.
     """
     key = record.key

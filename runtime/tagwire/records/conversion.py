@@ -180,7 +180,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target has a place of this name; if not, report a loss."""
+        """Return whether the target has this field or bit; if not, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "it has no place there")
         return name in places

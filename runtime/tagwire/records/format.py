@@ -59,7 +59,7 @@ class Format:
         self.layout = layout
         self.name = layout.name
         self.source: str | type[RecordFormat] | Layout = source
-        """The source of the format, from which worker processes make it again."""
+        """The layout or class that the format was made from; worker processes use it to rebuild the format."""
         self.root = _bare(layout.root)
         """The layout with dicts for values."""
         items = {item.name: item for item in self.root.items}

@@ -107,7 +107,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the most likely format of invalid bytes: by the magic byte, else the highest at its usual position."""
+        """Return the most likely format of invalid bytes: by magic byte, else the one with the highest magic byte."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 

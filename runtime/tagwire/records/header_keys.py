@@ -33,5 +33,5 @@ CODEC_FAULTS: Final = (AttributeError, TypeError, ValueError, OverflowError, str
 
 
 def range_of(key: int) -> KeyRange | None:
-    """Return the range of reserved keys that has an unsigned key; None if there is none or the drafts are missing."""
+    """Return the reserved range that contains an unsigned key; None if there is none or the drafts are missing."""
     return next((each for each in reserved_keys() if key in each), None)

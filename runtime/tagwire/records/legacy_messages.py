@@ -132,7 +132,7 @@ class Messages:
     def heads(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the messages with their formats, from `pos` on; `elements` is the number of messages before."""
+        """Yield the messages with their formats, from `pos` on, after `elements` earlier messages."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements

@@ -18,7 +18,7 @@ _AT_ONCE: Final = 1 << 20
 def native_lines(batch: RecordBatch, head: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
     """Yield lines that begin with `head`, many at a time; return how many there were, or None for all.
 
-    With `is_text`, lines have tabs and end with `head`, the names of the batch's attributes, and of the record's.
+    With `is_text`, lines have tabs and end with `head` and the names of the batch's and the record's attributes.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)

@@ -1,4 +1,4 @@
-"""The result of building uncompressed messages: one batch object, which encodes to several messages."""
+"""The batch object for uncompressed messages that were built together."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,7 +10,7 @@ from tagwire.records.record import Record
 
 
 class MessageSet(RecordBatch):
-    """Uncompressed messages that were built together: one batch here, consecutive messages in bytes."""
+    """Uncompressed messages that were built together: one batch object, which encodes to consecutive messages."""
 
     __slots__ = ("_count",)
 

@@ -38,7 +38,7 @@ class Movable:
         self.left = len(facts)
         """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
-        """The offset of the next record, if it found no room; None if it is too far from the run's base."""
+        """The offset of the next record when a run is full; None if the record's deltas don't fit the run's bases."""
         self._walk = walk
         self._pos = walk.pos
 

@@ -200,7 +200,7 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a collector that encodes records as they are added, beginning with `first`; None if it can't.
 
-    Their bytes must not depend on anything that may still change, and must give the same records when read.
+    The encoded records must not depend on anything that may still change, and must decode to equal records.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

@@ -30,11 +30,12 @@ def open_records(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Return the trace with the batches of each records field below its node, whose value becomes their number.
+    """Add the batches of a trace below the nodes of their fields, whose values become the number of batches.
 
-    `message` is the class of the body. `format` is the records' format, if the spec names none or another one. The last
-    batch of a response may be cut off: it is shown as bytes. Invalid batches are shown up to the error, and the first
-    error becomes `Trace.error`; the rest of the message is still shown. Raises FormatError for an unknown format.
+    `message` is the class of the body. `format` is the records' format if the spec names none, or to override the spec.
+    The last batch of a response may be cut off: it is shown as bytes. Invalid batches are shown up to the error, and
+    the first error becomes `Trace.error`; the rest of the message is still shown. Returns the trace. Raises FormatError
+    for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
         return traced

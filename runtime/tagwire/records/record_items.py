@@ -159,7 +159,7 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint in its shortest form, of 32 bits, or of 64 if `size` is 10; return it and its end."""
+    """Read a shortest-form zigzag varint of 32 bits, or 64 if `size` is 10; return it and the position after it."""
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

@@ -151,9 +151,10 @@ class Walk:
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Yield the records from `index` on by the layout; `elements` were counted before, or are stated.
+        """Yield the records from `index` on by the layout.
 
-        `good` has the known results for arrays in the invalid record.
+        `elements` is the number of elements counted before, or stated by the header. `good` has the known results for
+        arrays in the invalid record.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}

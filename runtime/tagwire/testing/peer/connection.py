@@ -91,7 +91,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions that are due: those of an answer, and of held answers that were waiting for it."""
+        """Return the actions that are due: of an answer, and of the held answers that waited for it."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

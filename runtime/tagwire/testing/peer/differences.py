@@ -11,7 +11,7 @@ from tagwire.text_format import shown
 
 _MOST: Final = 12
 MISSING: Final = object()
-"""Stands for an element that only the other side has."""
+"""Marks an element that only the other side has."""
 
 
 class Difference(NamedTuple):

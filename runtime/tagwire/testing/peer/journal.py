@@ -81,7 +81,7 @@ class Journal:
         self.on_received: Callable[[Received], None] | None = None
         """Called for each request, on the server's thread. An exception it raises is recorded as a problem."""
         self.on_problem: Callable[[Problem], None] | None = None
-        """Called for each problem, on the server's thread. Its own exceptions are recorded without another call."""
+        """Called for each problem, on the server's thread. Exceptions of the callback are only recorded."""
 
     @property
     def requests(self) -> list[Received]:

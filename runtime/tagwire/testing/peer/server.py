@@ -39,7 +39,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        with suppress(asyncio.CancelledError):  # asyncio's streams in Python 3.11 would report it as an error
+        with suppress(asyncio.CancelledError):  # asyncio's streams in Python 3.11 report cancellation as an error
             await _serve(peer, reader, writer)
         tasks.discard(task)
 
