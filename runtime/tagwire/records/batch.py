@@ -284,7 +284,7 @@ class RecordBatch:
         return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Return the decompressed records for reading; not for messages. Raises DecodeError, LimitError."""
+        """Decompress the records and return a walk over them; not for messages. Raises DecodeError, LimitError."""
         payload = self._head["payload"]
         pos = self._end - len(payload)
         if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes with any codec

@@ -255,7 +255,7 @@ class BatchBuilder:
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
 
     def check(self) -> None:
-        """Raise EncodeError for properties of the wrong type, or that the format can't represent."""
+        """Raise EncodeError for properties that have the wrong type or that the format can't represent."""
         self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
@@ -284,7 +284,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for offsets, timestamps and a bit that the batch would silently leave out."""
+        """Raise EncodeError for properties that the batch has no field for, and would silently leave out."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
