@@ -52,7 +52,7 @@ class Trace:
         """The layouts that the parts were read by."""
         self.data = data
         self.error = error
-        """Why reading stopped, or None."""
+        """The error that stopped reading, or None."""
         self._canonical = canonical
 
     @property

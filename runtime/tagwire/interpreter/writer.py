@@ -324,7 +324,7 @@ class LayoutWriter(ValueWalk):
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
-            assert field.tag is not None  # checked by sections
+            assert field.tag is not None  # a tag section accepts only fields with tags
             names[field.tag] = field.name
             value = self.scopes[-1][field.name] = get(field.name)
             if differs(value, field.default_value()):

@@ -387,7 +387,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # converts a bool or an enum member
-            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # the same one for all threads
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # all threads share the first
         return found
 
     @first_use(message_calls)

@@ -1,19 +1,18 @@
 """Messages as JSON values: Kafka's own JSON form, and a lossless one.
 
 Source: the output of Kafka's generated JSON converters. A struct is an object,
-with keys as in the spec but with the first letter in lower case, for the
-fields of the version; tagged fields only if they differ from the default. A
-uuid is 22 characters of URL-safe base64, bytes are standard base64, NaN and
-infinities are strings. The lossless style keeps what Kafka's form loses:
-records are base64 (Kafka prints ""), unknown tagged fields are under
-`_unknownTags`, and a NaN other than the usual one keeps its bits
-(`NaN:7ff8000000000001`).
+whose keys are the spec's names with a lower-case first letter. It has the fields
+of the version, but tagged fields only if they differ from the default. A uuid is
+22 characters of URL-safe base64, bytes are standard base64, NaN and infinities
+are strings. The lossless style keeps what Kafka's form loses: records are base64
+(Kafka prints ""), unknown tagged fields are under `_unknownTags`, and a NaN
+other than the usual one keeps its bits (`NaN:7ff8000000000001`).
+
 With the native engine both directions use C (`_native/engine/json.pxi`), which
 leaves unusual and invalid values to this module.
 
-Writing goes by layout. Reading goes by the field rows of the classes, because
-fields of other versions are accepted too: encoding decides whether the version
-can represent them.
+Writing uses the layout. Reading uses the field rows of the classes, because it
+accepts fields of other versions; encoding rejects them if necessary.
 """
 
 from collections.abc import Callable, Mapping

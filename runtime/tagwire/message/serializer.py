@@ -138,7 +138,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """For message classes without generated serializers, such as hand-written ones: everything goes by layout."""
+    """The serializer of message classes without generated ones, such as hand-written classes. Uses the layout."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Rows of values, taken from a decoded message: the reference for what a selection reads.
+"""Rows of values, taken from a decoded message: the reference behaviour for selections.
 
 The native engine reads the same rows without decoding the message; the pure engine
 uses this module.

@@ -145,7 +145,7 @@ class Selection:
     def _plan(self, version: int) -> Choosing | None:
         """Return the native engine's plan for a version, or None."""
         if version not in self._plans:
-            self._plans.setdefault(version, self._made(version))  # the same one for all threads
+            self._plans.setdefault(version, self._made(version))  # all threads share the first
         return self._plans[version]
 
     def _made(self, version: int) -> Choosing | None:

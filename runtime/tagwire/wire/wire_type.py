@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """A value that a type can't have: the reason, or the value with a description of the expected value."""
+    """A value that a type can't have. Its parts are the reason, or the expected type followed by the value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
