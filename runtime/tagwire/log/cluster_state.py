@@ -62,7 +62,6 @@ class ClusterState:
     # ------------------------------------------------------------ topics
 
     def topic(self, record: Any) -> None:
-        """Apply a TopicRecord."""
         self._topics[record.topic_id] = record
         self._partitions.setdefault(record.topic_id, {})
 
@@ -75,7 +74,6 @@ class ClusterState:
             del configs[key]
 
     def partition(self, record: Any) -> None:
-        """Apply a PartitionRecord."""
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
@@ -102,7 +100,6 @@ class ClusterState:
     # ------------------------------------------------------------ brokers
 
     def change_broker(self, record: Any) -> None:
-        """Apply a BrokerRegistrationChangeRecord."""
         changes: dict[str, Any] = {}
         if record.fenced in _FENCING:
             changes["fenced"] = _FENCING[record.fenced]
@@ -112,11 +109,9 @@ class ClusterState:
         self._replace_broker(record.broker_id, changes)
 
     def fence_broker(self, record: Any) -> None:
-        """Apply a FenceBrokerRecord."""
         self._replace_broker(record.id, {"fenced": True})
 
     def unfence_broker(self, record: Any) -> None:
-        """Apply an UnfenceBrokerRecord."""
         self._replace_broker(record.id, {"fenced": False})
 
     def _replace_broker(self, broker: int, changes: dict[str, Any]) -> None:

@@ -377,7 +377,6 @@ class GatheredRows:
 
     @property
     def is_full(self) -> bool:
-        """Whether the array is full."""
         return len(self.values) >= _ROWS or self.bytes >= _BYTES
 
     def take(self) -> Any:

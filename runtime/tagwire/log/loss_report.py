@@ -41,7 +41,6 @@ class LossReport:
             self.add_row(row)
 
     def add_row(self, row: LossRow) -> None:
-        """Add the count of a row."""
         known = self._rows.get((row.path, row.reason))
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 

@@ -50,7 +50,6 @@ class SegmentStat:
         self.last_timestamp: int | None = None
 
     def add(self, other: "SegmentStat") -> None:
-        """Add the counts of another segment."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.formats += other.formats

@@ -73,14 +73,12 @@ class Measure:
 
     @classmethod
     def of(cls, counts: dict[str, Any]) -> "Measure":
-        """Return the measure with these counts."""
         found = cls()
         for name, count in counts.items():
             setattr(found, name, Counter(dict(count)) if name == "head_saved" else count)
         return found
 
     def add(self, other: "Measure") -> None:
-        """Add another measure."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 

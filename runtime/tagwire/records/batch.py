@@ -149,7 +149,7 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, even if compaction has removed the record."""
         head = self._head
-        if self._format.records is None and not self._format.role(head, "base_offset"):  # wrapper written by a client
+        if self._format.records is None and not self._format.role(head, "base_offset"):  # common in client wrappers
             return self._bounds[1]
         return self._format.role(head, "base_offset") + self._format.role(head, "last_offset_delta", 0)
 

@@ -32,12 +32,10 @@ class MessageSet(RecordBatch):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last message."""
         return self._parts[-1].last_offset if self._parts else -1
 
     @property
     def max_timestamp(self) -> int:
-        """The highest timestamp."""
         return max((part.max_timestamp for part in self._parts), default=-1)
 
     def __iter__(self) -> Iterator[Record]:
