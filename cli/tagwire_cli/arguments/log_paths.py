@@ -76,8 +76,7 @@ class Work(NamedTuple):
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Return the partitions to write; `place` returns the target of each. With `resumes`, existing targets are left
-    out.
+    """Return the partitions to write, without existing ones if `resumes`; `place` returns their targets.
 
     Raises LogPathError before anything is written: for two partitions with one target, an existing target, a path
     without partitions, and a file.

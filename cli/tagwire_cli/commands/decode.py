@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
     _Part = tuple[str, bytes, frame_json.Decoder]
-    """The position of a frame, its bytes, and what decodes it."""
+    """A frame's position, its bytes, and its decoder."""
 
 __all__ = ["command"]
 

@@ -1,4 +1,4 @@
-"""`tagwire help COMMAND`: the same as `tagwire COMMAND --help`."""
+"""`tagwire help COMMAND`: print the help of a command."""
 
 from collections.abc import Sequence
 

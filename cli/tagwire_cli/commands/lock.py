@@ -120,7 +120,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """The findings without an exception that affect released versions."""
+    """Return the findings for released versions that no exception excuses."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

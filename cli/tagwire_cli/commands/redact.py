@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Api = tuple[int, int]
     Redact = Callable[[bytes], bytes]
     Part = tuple[str, bytes, Redact, Callable[[bytes], None]]
-    """The place of a frame, its bytes, what redacts it, and what writes it."""
+    """A frame's position, its bytes, and the functions that redact and write it."""
 
 __all__ = ["command"]
 

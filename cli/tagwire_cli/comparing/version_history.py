@@ -20,7 +20,7 @@ _WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """One version."""
+    """A version, its releases, and its changes."""
 
     version: int
     releases: "Spans"

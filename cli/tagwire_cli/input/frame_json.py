@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from tagwire.message import Message
 
     Decoder = Callable[[bytes], str]
-    """A frame without its size, to JSON text. Raises TagwireError."""
+    """Converts a frame without its size to JSON text. Raises TagwireError."""
     Encoder = Callable[[Any], bytes]
-    """JSON to a frame without its size. Raises TagwireError."""
+    """Converts JSON to a frame without its size. Raises TagwireError."""
 
 __all__ = [
     "Reading",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tagwire.message import Message
 
     Part = tuple[int, str, bytes, Callable[[bytes], int | None]]
-    """The number of a frame, from 1; its position, "" for a single message; its bytes; and what tells the version of
-    the message in them, or None if they are another message."""
+    """A frame's number, from 1; its position, "" for a single message; its bytes; and a function that returns the
+    message version of bytes, or None for another message."""
 
 __all__ = ["Selected", "order_hint", "source"]
 

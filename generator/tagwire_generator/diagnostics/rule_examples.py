@@ -22,7 +22,7 @@ _FORMAT: Final = {"name": '"Sample"', "type": '"format"', "format": '"sample"', 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The example of a rule."""
+    """Specs that break a rule (`bad`), and specs that don't (`good`)."""
 
     rule: str
     bad: str

@@ -74,7 +74,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the field that had the tag before, if it was another field and the specs share no version with both."""
+    """Describe another field that had the tag before. None if a common version has both fields."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the spec readers take longer to import than it takes to fin
     from tagwire_generator.evolution.texts import SpecTexts
 
     Read = Callable[[Collection[str]], SpecTexts]
-    """The specs of these files, by their names without `.json`."""
+    """Reads the specs in the files with these names, without `.json`."""
 
 
 @dataclass(frozen=True, slots=True)

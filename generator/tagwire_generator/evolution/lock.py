@@ -64,7 +64,7 @@ class Lock:
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
-    """The options of the spec set when it was released. They affect bytes."""
+    """The options of the spec set when it was released. They affect the wire format."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
     """The registers that fields use as enums, with numbers and names only."""

@@ -108,7 +108,7 @@ class MessageSpec:
     """Ascending ranges with the header version of each; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """Attributes of a record format. It has the single version 0, which is not shown."""
+    """Attributes of a record format, whose only version, 0, is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """The options of the spec set."""
     file: str = field(default="", compare=False)

@@ -19,7 +19,7 @@ _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("
 
 
 def snake_case(name: str) -> str:
-    """A spec's name in snake_case.
+    """Return a spec name in snake_case.
 
     >>> [snake_case(name) for name in ("TopicId", "ISR", "IsrNodes", "V3AndBelowTopics", "groupId", "ISRReplicas")]
     ['topic_id', 'isr', 'isr_nodes', 'v3_and_below_topics', 'group_id', 'isr_replicas']
@@ -28,7 +28,7 @@ def snake_case(name: str) -> str:
 
 
 def attribute_name(name: str) -> str:
-    """A field's attribute: snake_case, with an underscore after names that Python or the class has taken.
+    """Return a field's attribute name: snake_case, with an underscore after names that Python or the class uses.
 
     >>> [attribute_name(name) for name in ("Class", "Encode", "Bytes", "ErrorCode", "UnknownTags")]
     ['class_', 'encode_', 'bytes_', 'error_code', 'unknown_tags_']

@@ -154,7 +154,7 @@ class RegisterSpec:
 
 
 def constant_name(name: str) -> str:
-    """The constant that a name becomes.
+    """Return the constant for a name.
 
     >>> constant_name("client.id")
     'CLIENT_ID'

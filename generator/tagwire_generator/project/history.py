@@ -21,7 +21,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.project.release_order import release_order
 
 HISTORY_FILE: Final = "history.toml"
-"""Its name, beside the specs."""
+"""The history's file name, next to the specs."""
 
 _HEAD: Final = """\
 # Which releases have which versions of each message, and a digest of what stands on the wire in them.
@@ -33,13 +33,13 @@ _SPAN: Final = re.compile(r"(?P<first>\S+?)(?: to (?P<last>\S+?))?: (?P<digest>[
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Releases that follow each other and have the same bytes in a version."""
+    """Consecutive releases with the same bytes in a version."""
 
     first: str
     last: str
     digest: str
     layout: str = ""
-    """With the names of the last release; only known of versions that were redefined."""
+    """The layout, with the last release's names; only for redefined versions."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"

@@ -1,7 +1,7 @@
 """`[tool.tagwire.lint]`: which design rules are on, and their severities.
 
     [tool.tagwire.lint]
-    select = ["TL"]                       # optional: only these; without it, all but those of the tagwire dialect
+    select = ["TL"]                       # optional: only these; default: all but the tagwire dialect's rules
     ignore = ["TL43", "TL8"]              # optional: none of these
     severity = { TL51 = "error", TL7 = "note" }
 

@@ -10,7 +10,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Split into words that sort before numbers. Pairs make numbers and words comparable."""
+    """Return a sort key: numbers by value, words before numbers. The pairs make both comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))

@@ -1,16 +1,16 @@
 """`[tool.tagwire]` of pyproject.toml: which specs become which package.
 
     [tool.tagwire]
-    templates = "my_templates"            # optional; for all sets that name none
-    formatter = "ruff"                    # optional; default "black". ruff prints the same text ten times as fast
+    templates = "my_templates"            # optional; for all sets without their own
+    formatter = "ruff"                    # optional; default "black". ruff gives the same result ten times as fast
 
     [[tool.tagwire.sets]]
     specs = "message_specs/inventory"     # a folder of *.json; a subfolder is a component
     package = "inventory_messages"        # the package to write, dots allowed
     output = "src"                        # optional: the folder that holds the package
     options = { tag_gaps = true }         # optional: see SpecOptions
-    templates = "other_templates"         # optional; @markdown and @wireshark are ours
-    lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
+    templates = "other_templates"         # optional; @markdown and @wireshark are built in
+    lock = "inventory.lock.json"          # optional: the released specs, see docs/evolution.md
     registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
 
     [tool.tagwire.lint]                   # optional: see LintSettings
@@ -22,7 +22,7 @@
     path = "topics.name"                  # optional: this field only
     versions = "0-3"                      # optional: findings within these versions only
     reason = "nobody has used version 3 yet"
-    until = 2027-01-31                    # the last day on which it counts, or "never"
+    until = 2027-01-31                    # the last day on which the entry applies, or "never"
 
 All paths are relative to pyproject.toml, and absolute paths are rejected: the
 path of a spec is in the header of its module, which must be the same on every

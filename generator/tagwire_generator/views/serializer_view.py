@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """The serializer class of a version. If it has a base, it repeats it unchanged."""
+    """The serializer class of a version. A class with a base only repeats the base."""
 
     number: int
     name: str
