@@ -1,8 +1,7 @@
 """Decode pasted bytes: raw, or as text that a tool printed.
 
-The encoding is detected by its characters: text that is entirely a dump, hex or base64 is
-decoded, everything else is bytes. Real messages contain zero bytes, so they
-are not mistaken for text.
+The encoding is detected by its characters: text that is entirely a dump, hex or base64 is decoded,
+everything else is bytes. Real messages contain zero bytes, so they are not mistaken for text.
 
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
     dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
@@ -131,8 +130,7 @@ def _dump(text: str) -> bytes:
             expected = f"{len(data)}, the number of bytes above it"
             raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
-        # xxd ends its bytes with two blanks. Others also put two between bytes, but have at most 16 bytes per
-        # line.
+        # xxd ends its bytes with two blanks. Others also put two between bytes, but write at most 16 per line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

@@ -33,7 +33,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Text that looks like a null or like bytes; it is printed as bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Record attributes, which old messages also have in the attributes of the batch."""
+"""Record attributes, which some formats keep in the batch attributes."""
 
 
 class DumpOptions(NamedTuple):
