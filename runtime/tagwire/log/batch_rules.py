@@ -15,7 +15,7 @@ from tagwire.records.totals import totals
 from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
-"""The rule that a batch has higher offsets than the previous batch."""
+"""The id of the rule that each batch begins above the end of the previous batch."""
 _RELATIVE_OFFSETS = 1 << 31
 
 

@@ -92,7 +92,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return the error of a batch, extended by other formats in which the bytes are a valid batch."""
+        """Return the error of a batch; add the names of other formats in which the bytes are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)

@@ -65,7 +65,7 @@ class SumCheck:
         return False
 
     def _wrong(self, position: int, head: bytes, behind: int, size: int, place: SumPlace | None) -> "_Wrong | None":
-        """Return the wrong checksum of a candidate whose length ends at `behind`; None if right or unknown."""
+        """Return the wrong checksum of a candidate; None if right or unknown. `behind` is the end of the length."""
         if place is None:
             return None
         at, begin = behind + place.at, behind + place.begin

@@ -24,7 +24,7 @@ class Survey:
 
     def __init__(self) -> None:
         self.end = 0
-        """The first offset that is left alone."""
+        """The offset up to which the log may be compacted."""
         self.because = ""
         """Why compaction ends at that offset."""
         self.oldest_kept_ms = 0
@@ -118,7 +118,7 @@ def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: B
 def _end(
     segments: Sequence[Segment], heads: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """Return the first offset that is left alone, and the reason."""
+    """Return the offset up to which the log may be compacted, and the reason for stopping there."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

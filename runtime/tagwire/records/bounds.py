@@ -12,7 +12,7 @@ from tagwire.records.record import Record
 
 
 def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
-    """Yield the records of the batch at `offset`. Raises LimitError at the first one beyond a limit."""
+    """Yield the records of the batch at `offset`. Raises LimitError as soon as a limit is exceeded."""
     most = limits.records
     if most is not None and stated > most:
         raise _beyond(name, "", offset, f"{stated} records", "records", most)

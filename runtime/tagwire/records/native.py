@@ -127,7 +127,7 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names that items depend on."""
+    """Return the names of items that the given items depend on."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 

@@ -37,7 +37,7 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Return the error, extended by other formats in which the bytes are a valid batch."""
+    """Return the error; add the names of other formats in which the bytes are a valid batch."""
     if not names:
         return error
     return DecodeError(
