@@ -56,7 +56,7 @@ class _Outcome:
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
-    """Rejected frames: the senders' errors."""
+    """Frames that were rejected because of a sender's error."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
     """Frames with an unexpected result."""
     lacking: int = 0

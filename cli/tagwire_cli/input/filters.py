@@ -32,7 +32,7 @@ class Term(NamedTuple):
     """A word of a filter."""
 
     key: str
-    """"" for a text search."""
+    """Empty for a text search."""
     value: str
     is_excluded: bool = False
 

@@ -14,7 +14,7 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""error: breaks readers or writers; warning: has a cost for them; note: a known and harmless fact."""
+"""error: breaks readers or writers; warning: costs them something; note: a known and harmless fact."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, most severe first.
@@ -172,9 +172,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems without those that only report errors in another file whose errors are listed too.
+    """Drop problems that only report another file's errors, if those errors are listed too.
 
-    If those errors are not listed, the first problem that names the file stays.
+    Otherwise, keep the first problem that names the other file.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

@@ -93,7 +93,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 
 
 def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield fields, and nulls, of the new spec that newly are in no version of either spec."""
+    """Yield new ranges of fields and of nulls that match no version of either spec."""
     graph = StructGraph(new.root, new.structs)
     for pair, present in _structs(old, new, graph):
         if pair.new.owner:
@@ -126,7 +126,7 @@ def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return the range of a field that newly matches neither the versions of its struct nor the old versions."""
+    """Return a new range of the field that matches neither its struct's versions nor the old versions."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -199,7 +199,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield what a new format spec breaks of the old one. One of the two specs may be a message."""
+    """Yield the breaking changes of a format spec. One of the two specs may be a message."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))

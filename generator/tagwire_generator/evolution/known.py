@@ -57,7 +57,7 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Return the check of all messages that are not known to pass; of all messages if they can't be separated."""
+        """Return a check of the messages not known to pass, or of all messages if they can't be separated."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 

@@ -326,7 +326,7 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecTexts, after: SpecTexts) -> Iterator[Finding]:
-    """Yield each finding once that a change from `before` to `after` breaks or drops of the releases.
+    """Yield, once each, what a change from `before` to `after` breaks or drops of the released specs.
 
     The specs of `before` are released as well. Of `released`, only messages that the change has count.
     """

@@ -81,7 +81,7 @@ class _Places:
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
         """Return the file and the value of the spot's key.
 
-        If the field does not have the key, the field's name; if the field was removed, the name of its struct.
+        If the field does not have the key, the value is the field's name; for a removed field, its struct's name.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:

@@ -209,7 +209,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost key of a message, field or struct with its own lines that contains or is the path."""
+    """Return the innermost key with its own lines that is, or contains, the path."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

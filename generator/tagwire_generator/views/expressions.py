@@ -180,7 +180,7 @@ class Expressions:
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
     def default(self, field: Item | Missing) -> str:
-        """Return the default as an expression; structs are created each time."""
+        """Return the default as an expression; for a struct, a call that creates a new object."""
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
@@ -194,7 +194,7 @@ class Expressions:
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
-        """Return a condition: `m` has another value than the default."""
+        """Return the condition that a field of `m` differs from the default."""
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
@@ -208,7 +208,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return conditions: `m` breaks a rule for several fields. Most structs have none."""
+        """Return the conditions that `m` breaks a rule for several fields; most structs have none."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
