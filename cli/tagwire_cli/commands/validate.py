@@ -134,7 +134,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    if len(summaries) + registers == len(specs):  # otherwise a request may only seem to have no response
+    if len(summaries) + registers == len(specs):  # an unreadable response would look missing
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])
     return len(specs), problems

@@ -137,7 +137,7 @@ def how_to_explain(candidate: Candidate) -> str:
 
 
 def _said(candidate: Candidate) -> str:
-    """Return `response MetadataResponse v9/10`."""
+    """Return a candidate's kind, name and versions: `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"
     versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""

@@ -117,7 +117,7 @@ def report_of(finding: "Finding") -> Report:
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
-    """Return `2 wire, 1 source and 1 excused in 3 messages`."""
+    """Return the totals: `2 wire, 1 source and 1 excused in 3 messages`."""
     from tagwire_generator.evolution import SEVERITIES
 
     numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]

@@ -48,7 +48,7 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield fields named by a register that don't exist, or are not integers without an enum."""
+    """Yield problems for fields that a register names, but that don't exist or are not plain integers."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:
@@ -87,7 +87,7 @@ def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield missing and duplicate API keys."""
+    """Yield problems for missing and duplicate API keys."""
     first: dict[tuple[str, int], MessageSummary] = {}
     for message in messages:
         if message.api_key is None:
@@ -111,7 +111,7 @@ def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageS
 
 
 def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
-    """Yield requests and responses that do not match."""
+    """Yield problems for requests and responses that do not match."""
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
@@ -153,7 +153,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
 
 
 def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield coordinator records without a key or a value."""
+    """Yield problems for coordinator records without a key or a value."""
     halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
     for kind, other in (("key", "value"), ("value", "key")):
         for api_key, message in halves[kind].items():

@@ -65,7 +65,7 @@ def _as(other: StructSpec, name: str) -> str:
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield undeclared struct types, and structs in versions that they do not have."""
+    """Yield violations for undeclared structs, and for structs in versions that they do not have."""
     used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:
@@ -117,7 +117,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield structs that are nested too deep, and layouts that are too large."""
+    """Yield violations for structs that are nested too deep, and layouts that are too large."""
     depth: dict[int | None, int] = {}
     fields: dict[int | None, int] = {}
     for position in (*graph.order, None):
@@ -162,7 +162,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield array elements without bytes: the input could not bound their count."""
+    """Yield violations for array elements without bytes: the input could not bound their count."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:

@@ -267,7 +267,7 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Problem]:
-    """Yield repeated keys, trailing commas and lone surrogates."""
+    """Yield problems for repeated keys, trailing commas and lone surrogates."""
     for node in walk(root):
         if isinstance(node, Scalar) and isinstance(node.value, str):
             yield from _half_characters(source, node, node.value)

@@ -206,8 +206,8 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 class StructNames:
     """The functions of a module, by struct layout. Equal layouts share a function, named after their first version.
 
-    The message's name, with which many structs begin, is dropped if the rest is not another struct's name:
-    `_read_topic_v0` is in its module.
+    The message's name, with which many structs begin, is dropped (`_read_topic_v0`) unless the rest is the name of
+    another struct.
     """
 
     def __init__(

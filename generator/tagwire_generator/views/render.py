@@ -172,7 +172,7 @@ def _python_package(view: PackageView, package: str, printer: Printer, history: 
 @lru_cache
 def _environment(templates: Path) -> Any:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),  # built-in as fallback
+        loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),  # then the built-in ones
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

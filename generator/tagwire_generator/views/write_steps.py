@@ -146,7 +146,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Write a value of fixed width after its marker. Without a marker, it can't be null."""
+        """Write a value of fixed width after its marker. Without a marker, the value is not null here."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.packer(kind.wire.code)}({packed})"

@@ -85,7 +85,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """Return `append time 2, tombstone 5`: numbers of batches, then of records, with a property."""
+    """Return attribute counts, of batches and then of records: `append time 2, tombstone 5`."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -99,7 +99,7 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """Return `v2`, or `v0 12, v1 3` for several counts."""
+    """Return the only name, or all names with their counts: `v2`, or `v0 12, v1 3`."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
