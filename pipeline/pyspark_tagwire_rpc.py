@@ -1,4 +1,4 @@
-"""How Spark finds the source `kafka_rpc`: it looks into every module whose name begins like this one's.
+"""Lets Spark find the source `kafka_rpc`: Spark searches every module with this name prefix.
 
 Nothing is imported before Spark asks for the class.
 """
@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from tagwire_spark.sources.rpc import RpcSource
-    except ImportError as error:  # Spark asks here for sources of any name, and those of others must work
+    except ImportError as error:  # Spark asks here for any source, and other sources must work
         raise AttributeError(f"module {__name__!r} has no DefaultSource: {error}") from error
     return RpcSource

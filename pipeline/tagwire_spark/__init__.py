@@ -1,19 +1,18 @@
 """Kafka's formats on Spark: functions for messages, and sources for log segments and captured frames.
 
-    from_message, to_message, schema_of_message     columns of messages, in the manner of from_protobuf
-    decode_messages                                 whole DataFrames of them
+    from_message, to_message, schema_of_message     message columns, as with from_protobuf
+    decode_messages                                 messages of a whole DataFrame
     from_record                                     records of coordinator and metadata logs
     register                                        these functions in SQL
-    from_message_udf, to_message_udf, from_record_udf   each for one message, to register by other names
-    in_log_order                                    rows as a write to kafka_log wants them
-    spark_conf                                      settings of a session that matter
-    error_in                                        the error of a worker, out of an error of Spark
-
+    from_message_udf, to_message_udf, from_record_udf   functions for one message, to register under other names
+    in_log_order                                    sort rows for a write to kafka_log
+    spark_conf                                      recommended session settings
+    error_in                                        the worker's error in a Spark error
     spark.read.format("kafka_log")                  log segments; df.write writes them
     spark.read.format("kafka_rpc")                  captured requests and responses
 
-The sources are found by their names, without a call. docs/spark.md is the guide.
-Everything here works with Spark Connect. Needs the extra `spark`.
+The sources are found by their names, without a call. docs/spark.md is the guide. Everything here works with Spark
+Connect. Needs the extra `spark`.
 """
 
 from tagwire.extras import MissingExtraError, required
@@ -21,11 +20,11 @@ from tagwire.extras import MissingExtraError, required
 for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
-if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # one that a cluster brings along, not pip
+if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # may come from the cluster, not from pip
     _text = f"this needs PySpark 4.2 or later, and {_module.__version__} is installed; pip install 'tagwire[spark]'"
     raise MissingExtraError(f"{_text} brings one", name="pyspark")
 
-# ruff: noqa: E402 - only now, when it is sure that what these import is there
+# ruff: noqa: E402 - imported only after the checks above
 from tagwire_spark.columns.dataframes import decode_messages, in_log_order
 from tagwire_spark.columns.functions import (
     from_message,

@@ -1,8 +1,7 @@
-"""Errors in Spark's own style: `[CONDITION] text SQLSTATE: xxxxx`.
+"""Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
-What is raised on a worker reaches the caller as text alone, inside of an error
-of Spark's: so the text holds the condition, and the file, position and offset.
-What can be refused where a call is made is refused there.
+A worker's error reaches the caller only as a string within a Spark error, so the string has the condition, and the
+file, position and offset. Errors that can be detected at the call are raised there.
 """
 
 import re
@@ -17,8 +16,8 @@ from tagwire.log.errors import LogReadError
 from tagwire.text_format import encodable
 
 try:
-    from py4j.protocol import Py4JError as _JavaError  # as which comes that a worker has died
-except ImportError:  # with Spark Connect there need not be one
+    from py4j.protocol import Py4JError as _JavaError  # raised if a worker process has died
+except ImportError:  # optional with Spark Connect
     _JavaError = PySparkException
 
 __all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "error_in", "failure", "loss", "refusal"]
@@ -47,35 +46,35 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""Each condition with its SQLSTATE; the classes of these are Spark's own choice for like errors."""
+"""Each condition with its SQLSTATE; the SQLSTATE classes follow Spark's choice for similar errors."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
-"""What Spark raises."""
+"""The errors that Spark raises."""
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""An error found in a text of Spark's; the innermost of several."""
+"""A PipelineError in a Spark error message; the innermost of several."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
-"""An error of Python's found there; the last of several is the one that was not caught."""
+"""A Python error in a Spark error message; the last of several is the uncaught one."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
-"""Lines of Spark's errors that name no cause: of Py4J, of Java's stack, and of the thread that waited for a job."""
+"""Lines of Spark's errors without a cause: from Py4J, Java's stack, and the thread that waited for a job."""
 
 
 class PipelineError(PySparkException, TagwireError):
     """An error of `tagwire_spark`; both a PySpark error and a tagwire error."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # a worker whose error is none dies without a word
+        self.text = encodable(text)  # a worker with an unencodable error message dies silently
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 
     def getCondition(self) -> str:
-        """The condition: a key of `CONDITIONS`."""
+        """Return the condition: a key of `CONDITIONS`."""
         return self.condition
 
     def getSqlState(self) -> str:
-        """Its SQLSTATE."""
+        """Return the SQLSTATE."""
         return CONDITIONS[self.condition]
 
     def __str__(self) -> str:
@@ -86,7 +85,7 @@ class PipelineError(PySparkException, TagwireError):
 
 
 def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """A refusal of tagwire's as one of the pipeline's; `malformed` is the condition of bytes that are wrong."""
+    """Convert a tagwire error to a PipelineError; `malformed` is the condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
     condition = malformed
@@ -104,30 +103,30 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:
-    """The error of a file that may exist but can't be read, with the system's error number."""
+    """Return the error for a file that may exist but can't be read, with the system's error number."""
     code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
 
 def loss(why: str) -> PipelineError:
-    """The refusal of a log that lacks records which are asked for."""
+    """Return the error for a log that lacks requested records."""
     return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """An error as the struct `_error` of its row: path, offset, reason."""
+    """Return an error as a row's `_error` struct: path, offset, reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}
 
 
 def failure(error: Exception) -> PipelineError:
-    """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first cause that Spark names."""
+    """Convert one of `SPARK_ERRORS` to a PipelineError: the worker's error, or the first cause in Spark's message."""
     return error_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {_cause(error)}")
 
 
 def _cause(error: Exception) -> str:
-    """What a worker has raised, or else the first line that tells something."""
+    """Return the worker's error, or the first informative line."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker has failed with {raised[-1]}"
@@ -137,6 +136,6 @@ def _cause(error: Exception) -> str:
 
 
 def error_in(error: Exception) -> PipelineError | None:
-    """The refusal of a worker as it was raised there, if the text of Spark's error has one."""
+    """Return the PipelineError of a worker in a Spark error message, or None."""
     found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

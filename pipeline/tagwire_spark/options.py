@@ -1,7 +1,7 @@
-"""Options of functions and sources: texts, as Spark passes them, checked and converted.
+"""Options of functions and sources: strings, as Spark passes them, checked and converted.
 
-Like Spark's own sources, ours ignore the case of option names. Unknown names are rejected, because a
-misspelled option would silently have no effect.
+As in Spark's own sources, the case of option names is ignored. Unknown names are rejected, because a misspelled option
+would silently have no effect.
 """
 
 import json
@@ -15,20 +15,20 @@ from tagwire_spark.errors import PipelineError
 __all__ = ["MODES", "NO_TABLES", "Options", "invalid"]
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
-"""What to do where bytes are wrong: fail, or give a row that says so in `_error`."""
+"""How to handle invalid bytes: fail, or report them in the row's `_error`."""
 NO_TABLES: Final = (
     "Spark does not pass on the options of tables (saveAsTable, insertInto, CREATE TABLE): save to a path with "
     "save(), and read it by load(), or in SQL by CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
 )
 _OF_TABLES: Final = {"owner", "provider"}
-"""What Spark adds to the options of CREATE TABLE."""
+"""Options that Spark adds in CREATE TABLE."""
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _DURATION: Final = re.compile(rf"(\d+) ?({'|'.join(_SECONDS)})")
 _SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
 
 
 def invalid(text: str) -> PipelineError:
-    """The error of an option."""
+    """Return the error for an invalid option."""
     return PipelineError("INVALID_TAGWIRE_OPTION", text)
 
 
@@ -52,15 +52,15 @@ class Options:
                 self._values[name.lower()] = str(value)
 
     def text(self, name: str, default: str = "") -> str:
-        """The value of an option."""
+        """Return the value of an option."""
         return self._values.get(name.lower(), default)
 
     def has(self, name: str) -> bool:
-        """Whether it was given."""
+        """Whether the option was given."""
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """One of `choices`, in any case; the first where the option is not given."""
+        """Return one of `choices`, in any case; by default the first."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
@@ -68,11 +68,11 @@ class Options:
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """true or false."""
+        """Return a true or false option."""
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
-        """An integer, or None where the option is not given."""
+        """Return an integer, or None if the option is not given."""
         if not self.has(name):
             return None
         try:
@@ -81,7 +81,7 @@ class Options:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
 
     def size(self, name: str) -> int | None:
-        """A number of bytes, also as 64k, 64m, 64MB or 1g as Spark has them; None where the option is not given."""
+        """Return a number of bytes, also written as 64k, 64m, 64MB or 1g; None if the option is not given."""
         if not self.has(name):
             return None
         found = _SIZE.fullmatch(self.text(name).strip().lower())
@@ -92,20 +92,20 @@ class Options:
         return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
 
     def seconds(self, name: str, default: str) -> float:
-        """A duration as Spark writes it: 500ms, 10s, 15m, 2h or 1d."""
+        """Return a duration in seconds, written as in Spark: 500ms, 10s, 15m, 2h or 1d."""
         found = _DURATION.fullmatch(self.text(name, default).strip().lower())
         if found is None:
             raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {self.text(name)!r}.")
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Names with commas between them, or None where the option is not given."""
+        """Return comma-separated names, or None if the option is not given."""
         if not self.has(name):
             return None
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
 
     def json(self, name: str) -> Any:
-        """A value in JSON."""
+        """Return a JSON value."""
         try:
             return json.loads(self.text(name))
         except ValueError as error:

@@ -1,11 +1,10 @@
-"""The settings of a Spark session that matter for what Python does in it, and the session of commands.
+"""Spark session settings for Python performance, and the session of commands.
 
-Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix
-socket; sources can push filters down only if that is enabled. Two settings repeat the default,
-because the other value is costly: a new worker for each task, and pipelined functions, which
-sometimes fail with reused workers. Arrow in the JVM checks the bounds of every access to a column
-by default, which is a third of Spark's time for rows from Python. Columns as the input of
-functions (new in 4.3, and the default) make rows from Parquet a third more expensive.
+Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix socket; sources can push
+filters down only if that is enabled. Two settings repeat the default, because the other value is costly: a new worker
+for each task, and pipelined functions, which sometimes fail with reused workers. Arrow in the JVM checks the bounds of
+every access to a column by default, which is a third of Spark's time for rows from Python. Columns as function input
+(new in 4.3, and the default) make rows from Parquet a third more expensive.
 """
 
 import os
@@ -30,20 +29,18 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
 }
 _JAVA_OPTIONS: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Of JVMs that are still to be started."""
+"""Options for JVMs that are started later."""
 _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.session.timeZone": "UTC"}
-"""The log level of commands that start Spark themselves; the command reports what a task rejects."""
+"""Settings for commands that start Spark themselves; logging is off since the command reports task errors."""
 
 
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    Workers on this machine run the interpreter of the driver. Remove
-    `spark.pyspark.python` if workers have theirs elsewhere. Append your own JVM
-    options to those in `spark.driver.extraJavaOptions` and
-    `spark.executor.extraJavaOptions`. Spark looks for sources with the `python3` of
-    the path, which may be another one, so PYSPARK_PYTHON is set in the environment
-    unless it is set already.
+    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if workers have theirs elsewhere. Append
+    your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark looks
+    for sources with the `python3` on the path, which may be another interpreter, so PYSPARK_PYTHON is set in the
+    environment unless it is already set.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -54,7 +51,7 @@ def spark_conf() -> dict[str, str]:
 def session_of_command(
     master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Generator[SparkSession]:
-    """A session for one command, stopped afterwards: that of `spark-submit`, or one on this machine or a server.
+    """Yield a session for one command, stopped afterwards: from `spark-submit`, local, or on a server.
 
     Raises PipelineError for all failures of Spark.
     """
@@ -64,29 +61,29 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # where a job has failed, Spark's progress bar is still there
+            if sys.stderr.isatty():  # erases Spark's progress bar, which remains after a failed job
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 
 def _builder(
     master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
 ) -> SparkSession.Builder:
-    """What makes the session; settings that were given win over ours."""
+    """Return the session builder; given settings take precedence."""
     builder = SparkSession.builder.appName("tagwire")
     if remote is not None:
         return builder.remote(remote).config(map=given)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # of spark-submit
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # set by spark-submit
         return builder.config(map={**_SETTINGS, **given})
     where = master or "local[*]"
     if where.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else has to reach it
-    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no place for one in a file or a pipe
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no progress bar in files and pipes
     return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Turn failures of Spark into PipelineError: the error of a worker, or the first cause in Spark's message."""
+    """Turn Spark failures into PipelineError: the worker's error, or the first cause in Spark's message."""
     try:
         yield
     except TagwireError:

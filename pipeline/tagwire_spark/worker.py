@@ -1,8 +1,7 @@
-"""What a Python worker of Spark is spared.
+"""Reduce the overhead of Spark's Python workers.
 
-Spark has a worker collect its garbage after each task. That goes over all that
-was ever imported, for some 20 ms: a third of what a worker takes to decode half
-a million messages.
+Spark collects a worker's garbage after each task. The collection visits all imported objects, which takes about 20 ms:
+a third of the time to decode half a million messages.
 """
 
 import gc
@@ -15,7 +14,7 @@ __all__ = ["settle_worker"]
 
 @cache
 def settle_worker() -> None:
-    """Exempt what this worker has imported from garbage collection. Does nothing outside of a task."""
+    """Exempt imported objects from garbage collection in this worker. Does nothing outside of a task."""
     if TaskContext.get() is not None:
         gc.collect()
         gc.freeze()

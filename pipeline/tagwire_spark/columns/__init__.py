@@ -1,1 +1,1 @@
-"""Messages in columns: their Arrow types as Spark wants them, functions for columns, whole DataFrames."""
+"""Messages in columns: their Arrow types for Spark, column functions, and whole DataFrames."""

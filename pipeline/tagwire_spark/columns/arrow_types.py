@@ -1,11 +1,9 @@
-"""Arrow columns as Spark wants them.
+"""Convert Arrow types and columns to the forms that Spark accepts.
 
-Spark knows no binary of fixed size and no unsigned numbers, its times count
-microseconds, its decimals end at 38 digits, and it takes a column only if its
-type is the declared one to the letter. A field that no version of a message lets be null
-is NOT NULL for Spark as well, which then makes rows without asking for nulls:
-a sixth of what a query over such columns costs. Not so within a struct that
-may be null itself: there Spark's `toArrow` would fail.
+Spark has no fixed-size binary and no unsigned numbers, its times count microseconds, its decimals end at 38 digits, and
+it accepts a column only with exactly the declared type. A field that is never null in any version of a message is NOT
+NULL in Spark, which then skips null checks when making rows: a sixth of a query's cost. This is not possible within a
+nullable struct, where Spark's `toArrow` would fail.
 """
 
 from collections.abc import Iterator
@@ -32,14 +30,14 @@ __all__ = [
 ]
 
 ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
-"""Of `_error`: the field, the byte, and what is wrong."""
+"""The type of `_error`: field path, byte offset, and reason."""
 
 _DIGITS: Final = 38
-"""The most that a decimal of Spark's has."""
+"""Maximum digits of a Spark decimal."""
 
 
 def spark_side(type: Any) -> Any:
-    """The Arrow type in which Spark takes a column of this Arrow type."""
+    """Return the Arrow type in which Spark accepts a column of this Arrow type."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -53,7 +51,7 @@ def spark_side(type: Any) -> Any:
 
 
 def _spark_value(type: Any) -> Any:
-    """The Arrow type in which Spark takes values that hold no others."""
+    """Return the Arrow type in which Spark accepts values of this primitive type."""
     if pa.types.is_fixed_size_binary(type):
         return pa.binary()
     if pa.types.is_uint64(type):
@@ -64,9 +62,9 @@ def _spark_value(type: Any) -> Any:
 
 
 def may_be_null(field: Any) -> Any:
-    """The field as one that may be null; if it is a struct, all in it as well.
+    """Return the field as nullable; in a struct, including all its fields.
 
-    Arrow casts no struct that is null if something in it is NOT NULL, and so Spark's `toArrow` fails on one.
+    Arrow can't cast a null struct if a field in it is NOT NULL, and so Spark's `toArrow` fails.
     """
     type = field.type
     if pa.types.is_struct(type):
@@ -75,7 +73,7 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """The type of Spark's for an Arrow type of `spark_side`. Raises PipelineError where Spark has none."""
+    """Return the Spark type for an Arrow type of `spark_side`. Raises PipelineError if Spark has none."""
     for path, odd in _without_spark_type(type, ""):
         text = f"{path} is of the Arrow type {odd}, for which Spark has no type; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
@@ -83,7 +81,7 @@ def spark_type(type: Any) -> DataType:
 
 
 def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The fields, by path, whose type Spark does not have."""
+    """Yield the paths and types of fields for which Spark has no type."""
     if pa.types.is_nested(type):
         for index in range(type.num_fields):
             field = type.field(index)
@@ -99,17 +97,17 @@ def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """The Arrow schema that Spark expects of a source with this schema."""
+    """Return the Arrow schema that Spark expects of a source with this schema."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def fitted(array: Any, type: Any) -> Any:
-    """The array in exactly this type; nothing is copied but what must be."""
+    """Cast the array to exactly this type, copying only if needed."""
     return array if array.type.equals(type, check_metadata=True) else array.cast(type)
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Whether a column of this type has other buffers than one of `spark_side` of it; if not, names alone differ."""
+    """Whether a column of this type has other buffers than in its `spark_side` type; otherwise only names differ."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -118,7 +116,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column under another type, to which its buffers fit as well."""
+    """A column under another type with the same buffers."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column
@@ -129,17 +127,17 @@ class _Renamed:
 
 
 def in_type(column: Any, type: Any) -> Any:
-    """The column, given as capsules, as an array of this type, whose buffers are the same.
+    """Return the column, given as capsules, as an array of this type with the same buffers.
 
-    A cast would do it too, but looks at each list: a tenth of what it takes to decode them.
+    A cast would check each list, which takes a tenth of the decoding time.
     """
     return pa.array(_Renamed(column, type))
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """A struct of `value` and `error` as one struct: the value's fields, null where there is an error, and `_error`.
+    """Merge a struct of `value` and `error` into one: the value's fields, null in case of an error, and `_error`.
 
-    `nulls` is the mask of rows that are null themselves.
+    `nulls` is the mask of null rows.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]
@@ -149,7 +147,7 @@ def with_error(pairs: Any, nulls: Any) -> Any:
 
 
 def is_bytes(type: Any) -> bool:
-    """Whether a column of this Arrow type has bytes, or nulls alone."""
+    """Whether a column of this Arrow type has bytes, or only nulls."""
     kinds = pa.types
     return bool(
         kinds.is_binary(type)

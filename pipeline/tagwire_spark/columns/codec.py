@@ -1,7 +1,6 @@
-"""What the functions do with a column on a worker: messages to structs and back, by `tagwire.arrow`.
+"""Convert columns on a worker: messages to structs and back, by `tagwire.arrow`.
 
-A `Decoding` is plain data, so that it travels to workers as such; the classes
-that it names are imported there.
+A `Decoding` is plain data, so that it can be sent to workers; the classes that it names are imported there.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,15 +45,15 @@ __all__ = [
 ]
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
-"""Options of the functions for messages."""
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+"""Options of the message functions."""
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""What a row is called where it came from."""
+"""Returns the name of a row in its source, for errors."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
-    """A message by its name. Raises PipelineError."""
+    """Return a message class by name. Raises PipelineError."""
     try:
         return find_registry(package)[name]
     except UnknownMessageError as error:
@@ -62,7 +61,7 @@ def message_class(name: str, package: str) -> type[Message]:
 
 
 def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
-    """The error of a row, which has a name that says more than its number in an array."""
+    """Replace the row number in an error by the row's name."""
     if row_name is not None and error.row is not None:
         error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
@@ -72,15 +71,15 @@ NO_VERSION: Final = "the version is null"
 
 
 def unversioned(name: str, row: int) -> PipelineError:
-    """The error of a row with a message but no version."""
+    """Return the error for a row with a message but no version."""
     text = f"row {row}: {name}: {NO_VERSION}, and the row is not; give the version, or leave such rows out."
     return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """The mask of rows with a message but no version; None if there is no such row.
+    """Return the mask of rows with a message but no version; None if there is no such row.
 
-    Raises PipelineError for the first one, unless `permissive`: such a row is an error, not a null.
+    Raises PipelineError for the first such row, unless `permissive`: then it gets an error, not null.
     """
     if not version.null_count:
         return None
@@ -92,13 +91,13 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
 
 
 def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
-    """The error of a row with a value that Spark, or the message, has no place for."""
+    """Return the error for a row with a value that the target type can't hold."""
     place = row_name(row) if row_name is not None else f"row {row}"
     return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave such rows out.")
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """A column of errors that has those of some rows too."""
+    """Return the error column with the misfits of some rows added."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -106,21 +105,21 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """A struct of `value` and `error` whose rows of a mask have this error."""
+    """Return a struct of `value` and `error` with this error in the rows of a mask."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
 
 
 class Decoding(NamedTuple):
-    """Which columns are wanted of which message."""
+    """The requested message columns, and how to decode them."""
 
     name: str
     package: str
     version: int | None
-    """The version of all rows; None where a column has it."""
+    """The version of all rows; None if a column has the versions."""
     versions: tuple[int, ...]
-    """The versions that there may be."""
+    """The allowed versions."""
     fields: tuple[str, ...] | None = None
     permissive: bool = False
     strict: bool = True
@@ -128,11 +127,11 @@ class Decoding(NamedTuple):
 
     @property
     def cls(self) -> type[Message]:
-        """The message's class."""
+        """The message class."""
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which names the row."""
+        """Decode a column of bytes to a column of structs. Raises PipelineError, which names the row."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -169,23 +168,22 @@ class Decoding(NamedTuple):
 
     @property
     def schema(self) -> StructType:
-        """The struct of `decode` as a type of Spark's."""
+        """The Spark type of the decoded struct."""
         return _struct(_types(self).type)
 
     @property
     def commented(self) -> DataType:
-        """The `schema` with the documentation of each field as its comment. No result of a worker has such a type."""
+        """The `schema` with field documentation as comments. Results of workers never have this type."""
         return _commented(self.schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
-        """The same where no message is null: with NOT NULL wherever the message's spec says so."""
+        """The `schema` if no message is null: NOT NULL wherever the message's spec allows."""
         return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
-    """Of the structs that a decoding gives to Spark: the Arrow type, the type where no struct is null, and whether
-    columns must be cast to them."""
+    """The Arrow type of decoded structs, the type if no struct is null, and whether columns must be cast."""
 
     type: Any
     strict: Any
@@ -199,7 +197,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """The type of a struct, or of arrays of it, with the documentation of each field as its comment."""
+    """Return the type of a struct, or of arrays of it, with field documentation as comments."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -218,7 +216,7 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 
 @lru_cache(64)
 def _types(wanted: Decoding) -> _Types:
-    """The types of a decoding. Raises PipelineError."""
+    """Return the types of a decoding. Raises PipelineError."""
     versions = wanted.versions if wanted.version is None else (wanted.version,)
     try:
         schema = arrow.schema(
@@ -229,12 +227,12 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
-    # In PERMISSIVE the fields of a row that can't be decoded are null.
+    # In PERMISSIVE mode the fields of a row that can't be decoded are null.
     return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):
-    """Which message structs are to become."""
+    """The message that structs are encoded to, and how."""
 
     name: str
     package: str
@@ -244,11 +242,11 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type of the columns that messages are made from. Raises PipelineError."""
+        """The Arrow type that messages are encoded from. Raises PipelineError."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
+        """Encode a column of structs to bytes; in PERMISSIVE mode a row that can't be encoded becomes null."""
         structs = _without_error(structs)
         structs, misfits = converted_rows(structs, message_side(structs.type, self.column_type))
         for row, misfit in () if self.permissive else misfits.items():
@@ -278,7 +276,7 @@ def _column_type(name: str, package: str, versions: tuple[int, ...]) -> Any:
 
 
 def _without_error(structs: Any) -> Any:
-    """The structs without the `_error` that decoding has put there."""
+    """Return the structs without the `_error` field that decoding added."""
     if not pa.types.is_struct(structs.type) or structs.type.get_field_index("_error") < 0:
         return structs
     kept = [
@@ -290,7 +288,7 @@ def _without_error(structs: Any) -> Any:
 
 
 def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
-    """The decoding that somebody asks for, checked. Raises PipelineError where anything of it does not exist."""
+    """Return a checked decoding for these arguments. Raises PipelineError if a name or version doesn't exist."""
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
     wanted = Decoding(
@@ -308,7 +306,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
 
 
 def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
-    """The encoding that somebody asks for, checked. Raises PipelineError."""
+    """Return a checked encoding for these arguments. Raises PipelineError."""
     read = Options(options, ("mode", "package", "versions"))
     name, package = _named(message, read)
     versions = _versions(message_class(name, package), version, read)
@@ -316,7 +314,7 @@ def encoding(message: str | type[Message], version: int | None, options: Any) ->
 
 
 def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
-    """Name and package of a message, which may be given as its class."""
+    """Return the name and package of a message, which may be given as a class."""
     if isinstance(message, str):
         return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
@@ -325,7 +323,7 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
 
 
 def _paths(fields: Any) -> tuple[str, ...]:
-    """The paths of fields that somebody wants. Raises PipelineError."""
+    """Return the requested field paths. Raises PipelineError."""
     if isinstance(fields, str):
         raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
     paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
@@ -335,7 +333,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """The versions that there may be, all of which the message has. Raises PipelineError."""
+    """Return the allowed versions, all of which the message has. Raises PipelineError."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -1,7 +1,7 @@
-"""Columns between the Arrow types of messages and those of Spark, where the bytes of values differ.
+"""Convert columns between the Arrow types of messages and of Spark, if their values have other bytes.
 
-Spark has no unsigned 64-bit integer: it gets a decimal(20,0), as from Spark's own functions for Protobuf. Its times
-count microseconds. A finer time is rounded down, in both directions; a value that the other type can't hold is refused.
+Spark has no unsigned 64-bit integer; the values become decimal(20,0), as in Spark's Protobuf functions. Its times count
+microseconds. Finer times are rounded down, in both directions; values that the other type can't hold are rejected.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import pyarrow.compute
 
 __all__ = ["Misfit", "converted", "converted_rows", "message_side"]
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -30,9 +30,9 @@ class Misfit(Exception):
 
 
 def message_side(given: Any, wanted: Any) -> Any:
-    """The Arrow type in which a column from Spark has the values that a message's column of the type `wanted` takes.
+    """Return the Arrow type for converting a Spark column to a message column of the type `wanted`.
 
-    Only what no encoder takes is replaced: decimals for an uint64, and times in other units.
+    Only types that no encoder accepts are replaced: decimals for an uint64, and times in other units.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(wanted):
@@ -48,7 +48,7 @@ def message_side(given: Any, wanted: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """The array in a type of the same shape. Raises Misfit for a value that the type can't hold."""
+    """Return the array in a type of the same shape. Raises Misfit for a value that the type can't hold."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -56,7 +56,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            for column, field in zip(array.flatten(), type, strict=True)  # null where the struct is
+            for column, field in zip(array.flatten(), type, strict=True)  # null where the struct is null
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
     if types.is_list(type):
@@ -73,7 +73,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """The array in a type of the same shape, null in rows that do not fit, and what is wrong with each of these."""
+    """Return the array in a type of the same shape, null in rows that don't fit, and the misfit of each such row."""
     try:
         return converted(array, type), {}
     except Misfit as misfit:
@@ -83,7 +83,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """The rows that do not fit, of an array that begins with row `first` and has such rows: sought half by half."""
+    """Yield the rows that don't fit, by bisection. The array begins with row `first`, and has a misfit."""
     if len(array) == 1:
         yield first, misfit
         return

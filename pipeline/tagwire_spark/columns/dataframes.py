@@ -1,9 +1,8 @@
-"""Whole DataFrames: `decode_messages`, the messages in one by whole Arrow batches, and `in_log_order`.
+"""Functions of whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
 
-The columns that are not decoded go to the worker and back as well; name those
-that are needed. The bytes cross once, and the struct does not pass through a
-function for each expression that uses it: that is why this is faster than
-`from_message`.
+Columns that are not decoded also go to the worker and back, so keep only those that are needed. `decode_messages` is
+faster than `from_message`, because the bytes cross once, and the struct does not pass through a function for each
+expression that uses it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from tagwire_spark.worker import settle_worker
 __all__ = ["decode_messages", "in_log_order"]
 
 _PLACES: Final = ("file", "topic", "partition", "offset", "position")
-"""Columns of `kafka_log` that say where a record is."""
+"""Columns of `kafka_log` with a record's location."""
 
 
 def decode_messages(
@@ -38,11 +37,9 @@ def decode_messages(
 ) -> DataFrame:
     """Decode the messages in the column `data` of a DataFrame into a struct column `into`.
 
-    `into=None` makes a column of each of the message's fields. `keep` names the
-    other columns that the result has, by default all but `data`. `version` is a
-    number or the name of a column; the other arguments are those of
-    `from_message`. If `keep` has the columns of `kafka_log` that say where a
-    record is (file, topic, partition, offset, position), errors name its place.
+    `into=None` makes a column of each of the message's fields. `keep` lists the other columns of the result, by default
+    all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If `keep` has
+    the location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's location.
     Raises PipelineError.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
@@ -64,9 +61,9 @@ def decode_messages(
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
-    """Columns by their names, called by their numbers. Raises PipelineError for one that is not there, or twice.
+    """Select columns by name, and rename them to numbers. Raises PipelineError for missing or duplicate columns.
 
-    Spark's `mapInArrow` looks columns up by name, and takes one with a dot in it for a field of another.
+    Spark's `mapInArrow` looks columns up by name, and reads a name with a dot as a field of another column.
     """
     there = df.columns
     for name in names:
@@ -78,7 +75,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
-    """The work of a worker on its batches, whose first column has the messages; columns are identified by position."""
+    """Return the worker's function, which decodes the first column; columns are identified by position."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
@@ -94,7 +91,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """What errors call a row: by the columns that say where it came from; None without any."""
+    """Return a function that names a row by its location columns; None without any."""
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None
@@ -102,9 +99,9 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 
 
 def in_log_order(df: DataFrame) -> DataFrame:
-    """Arrange rows for a write to `kafka_log`: each partition in one task, in order of offset.
+    """Arrange rows for a write to `kafka_log`: each partition in one task, in offset order.
 
-    A shuffle: values move. What was read from a log, or grouped by topic and partition, is in order already.
+    This shuffles the rows. Rows read from a log, or grouped by topic and partition, are already in order.
     """
     place = [name for name in ("topic", "partition") if name in df.columns]
     order = [*place, *(name for name in ("offset",) if name in df.columns)]

@@ -1,12 +1,12 @@
-"""Functions for columns, in the manner of Spark's `from_protobuf`.
+"""Column functions in the style of Spark's `from_protobuf`.
 
     from_message(data, "MetadataRequest", 12)       binary to a struct
     to_message(struct, "MetadataRequest", 12)       and back
     schema_of_message("MetadataRequest", 12)        the struct's type
     from_record(value, "group", key)                records of coordinator and metadata logs
 
-Each is a function of whole Arrow columns. A struct that goes through such a
-function costs Spark more than columns that go through `decode_messages`.
+Each function processes whole Arrow columns. Passing a struct through such a function costs Spark more than decoding
+with `decode_messages`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -52,22 +52,19 @@ def from_message(
 ) -> Column:
     """Decode a column of encoded messages to a column of structs. Null stays null.
 
-    `messageName` is a name in the package of the option `package` (Kafka's own
-    by default), or a message class. `version` is a number, or a column of them;
-    then the struct has the fields of all versions, or of those in the option
-    `versions` ("3-9"), and what a version lacks has its default. `fields`
-    chooses by dotted paths; the others are checked, and not kept.
+    `messageName` is a name in the package of the option `package` (Kafka's own by default), or a message class.
+    `version` is a number, or a column of numbers; then the struct has the fields of all versions, or of those in the
+    option `versions` ("3-9"), and fields that a version lacks have defaults. `fields` selects fields by dotted paths;
+    the others are checked, but not kept.
 
-    Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be
-    decoded has null fields and `_error` (path, offset, reason); `strict` true
-    (default) or false; `unknown.tagged.fields` drop (default) or binary.
-
-    Raises PipelineError at once for a message, version, field or option that
-    there is not; bytes that are wrong fail the query in FAILFAST.
+    Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be decoded has null fields and `_error`
+    (path, offset, reason); `strict` true (default) or false; `unknown.tagged.fields` drop (default) or binary. Raises
+    PipelineError at once for an unknown message, version, field or option; invalid bytes fail the query in FAILFAST
+    mode.
     """
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
-    # The cast changes no bytes: it gives the fields their comments.
+    # The cast changes no bytes; it adds comments to the fields.
     return _decoder(wanted)(_column(data), *columns).cast(wanted.commented)
 
 
@@ -79,9 +76,8 @@ def to_message(
 ) -> Column:
     """Encode a column of structs to a column of messages. Null stays null.
 
-    Fields that the structs lack have their defaults. Options: `mode`, where
-    PERMISSIVE makes null of what the version can't carry; `package`, `versions`
-    as in `from_message`. Raises PipelineError.
+    Fields that the structs lack have their defaults. Options: `mode`, where PERMISSIVE returns null for values that the
+    version can't carry; `package`, `versions` as in `from_message`. Raises PipelineError.
     """
     number, columns = _version(version)
     wanted = encoding(messageName, number, options)
@@ -96,10 +92,10 @@ def schema_of_message(
     fields: Fields = None,
     nullable: bool = True,
 ) -> StructType:
-    """The type of what `from_message` gives for the same arguments; without a version, that for a column of them.
+    """Return the type of `from_message` for the same arguments; without a version, for a column of versions.
 
-    With `nullable=False` a field is NOT NULL wherever the spec lets it be null
-    in no version: what the schema of a read may ask for, and is faster by.
+    With `nullable=False` a field is NOT NULL if the spec never allows null. The schema of a read may request this,
+    which is faster.
     """
     found = decoding(messageName, version, options, fields)
     return found.schema if nullable else found.strict_schema
@@ -108,10 +104,9 @@ def schema_of_message(
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
     """Decode a column of log records to a struct of `message` (its name), `version` and `body` (JSON).
 
-    `log` is group, transaction or share (coordinator logs: a column of keys, or
-    one of values and `key` with the column of their keys), cluster or
-    remote-log. Null, which is a tombstone, stays null. Options: `mode`,
-    `package`, `strict`. In PERMISSIVE the struct has `_error` as well.
+    `log` is group, transaction or share (coordinator logs: a column of keys, or a column of values and `key` with the
+    column of their keys), cluster or remote-log. Null, which is a tombstone, stays null. Options: `mode`, `package`,
+    `strict`. In PERMISSIVE mode the struct also has `_error`.
     """
     wanted = record_reading(log, options)
     columns = [_column(data)] if key is None else [_column(data), _column(key)]
@@ -125,9 +120,9 @@ def from_message_udf(
     *,
     fields: Fields = None,
 ) -> "Callable[..., Column]":
-    """`from_message` of one message as a UDF: to call with a column, or to register by a name for SQL.
+    """Return `from_message` for one message as a UDF, to call with a column or to register for SQL.
 
-    Without a version, it takes a column of versions as well. Raises PipelineError.
+    Without a version, the UDF also takes a column of versions. Raises PipelineError.
     """
     return _decoder(decoding(messageName, version, options, fields))
 
@@ -135,12 +130,12 @@ def from_message_udf(
 def to_message_udf(
     messageName: "str | type[Message]", version: int | None = None, options: Options = None
 ) -> "Callable[..., Column]":
-    """`to_message` of one message as a UDF, as `from_message_udf`. Raises PipelineError."""
+    """Return `to_message` for one message as a UDF, like `from_message_udf`. Raises PipelineError."""
     return _encoder(encoding(messageName, version, options))
 
 
 def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
-    """`from_record` of one log as a UDF: of a column, or one of values and one of their keys. Raises PipelineError."""
+    """Return `from_record` for one log as a UDF of a column, optionally with a column of keys. Raises PipelineError."""
     return _record_reader(record_reading(log, options))
 
 
@@ -149,7 +144,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """The number of all rows, or the column of each row's."""
+    """Return the version number of all rows, or the column of versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
@@ -172,14 +167,14 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """How a function is called. Spark passes on whatever number of columns it is given."""
+    """The signature of a function, which is checked here because Spark passes on any number of columns."""
 
     name: str
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
     def check(self, count: int) -> None:
-        """Raise PipelineError for a number of arguments that the function does not take."""
+        """Raise PipelineError for a wrong number of arguments."""
         if not 0 <= count - len(self.required) <= len(self.optional):
             raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
 
@@ -189,18 +184,18 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """A UDF of whole Arrow columns. Spark calls a column that it makes by its name and arguments."""
+    """Make a UDF of whole Arrow columns. Spark names the resulting column by function name and arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # the hints say to Spark which kind of function this is
-        call.check(len(columns))  # SQL calls it by itself
+    def settled(*columns: pa.Array) -> pa.Array:  # Spark infers the kind of function from the type hints
+        call.check(len(columns))  # needed for calls from SQL
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
+    make: Any = arrow_udf  # its overloads require a number that Spark determines itself
     made: Callable[..., Column] = make(settled, type)
 
-    @wraps(made)  # with all that Spark asks of a UDF that is registered
+    @wraps(made)  # copies the attributes that Spark needs to register a UDF
     def checked(*columns: ColumnOrName) -> Column:
         call.check(len(columns))
         return made(*columns)

@@ -1,8 +1,8 @@
-"""Generated packages by name: installed ones, and those that were shipped with a job.
+"""Find generated packages by name, installed or shipped with a job.
 
-`--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark
-puts them on the path of functions, but not on that of the processes in which sources plan, read and
-write. There only the folder of the files is known, so a package is looked for in its archives.
+`--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark adds them to the
+import path of functions, but not of the processes in which sources plan, read and write. These processes know only the
+folder of the files, so this module searches its archives.
 """
 
 import sys
@@ -18,11 +18,11 @@ from tagwire_spark.options import invalid
 __all__ = ["find_registry"]
 
 _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
-"""What Python imports from."""
+"""Archive types that Python can import from."""
 
 
 def find_registry(package: str) -> Registry:
-    """The registry of a generated package. Raises PipelineError for any other package."""
+    """Return the registry of a generated package. Raises PipelineError for any other package."""
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
@@ -37,7 +37,7 @@ def find_registry(package: str) -> Registry:
 
 
 def _module(package: str) -> Any:
-    """A package that is installed, or in an archive that was shipped. Raises ImportError."""
+    """Import an installed package, or one in a shipped archive. Raises ImportError."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -50,13 +50,13 @@ def _module(package: str) -> Any:
 
 
 def _shipped() -> list[str]:
-    """The archives among the files of this job, newest first; none outside of Spark."""
+    """Return the archives among this job's files, newest first; empty outside of Spark."""
     try:
-        from pyspark import SparkFiles  # a client of Spark Connect may be without it
+        from pyspark import SparkFiles  # a Spark Connect client may lack it
 
         root = Path(SparkFiles.getRootDirectory()).absolute()
-    except Exception:  # without a session, Spark says so in several ways
+    except Exception:  # without a session, Spark raises various errors
         return []
-    folders = (root, root.parent)  # the readers of streams are told a folder of their session, in that of the job
+    folders = (root, root.parent)  # stream readers get a session folder within the job's folder
     found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
     return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

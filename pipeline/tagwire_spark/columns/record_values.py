@@ -1,7 +1,7 @@
-"""Records of coordinator and metadata logs in a column, decoded as objects: the type of each, and its fields as JSON.
+"""Decode a column of coordinator or metadata log records to structs with the type, and the fields as JSON.
 
-The records of a log are different messages in different versions, and each names its own. No
-single struct fits them all, so the column holds JSON.
+The records of a log are different messages in different versions, which each record names. No single struct fits all of
+them, so the column holds JSON.
 """
 
 import json
@@ -36,7 +36,7 @@ class RecordReading(NamedTuple):
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
-        """A column of records, with that of their keys where they are values. Raises PipelineError.
+        """Decode a column of records; values also need the column of their keys. Raises PipelineError.
 
         With `always_error`, the structs have `_error` in either mode.
         """
@@ -45,7 +45,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # A null key in a column of keys must not make a key of the value beside it.
+        # With a key column, a null key must not turn the value into a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -68,7 +68,7 @@ class RecordReading(NamedTuple):
 
 
 def record_reading(log: str, options: Any) -> RecordReading:
-    """What somebody asks for, checked. Raises PipelineError."""
+    """Return a checked reading for these arguments. Raises PipelineError."""
     read = Options(options, ("mode", "package", "strict"))
     logs = (*COORDINATOR_LOGS, *METADATA_LOGS)
     if log not in logs:
@@ -80,12 +80,12 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """The same, with errors as rows."""
+    """Return the reading with errors as rows."""
     return wanted._replace(permissive=True)
 
 
 def record_schema(wanted: RecordReading) -> StructType:
-    """The type of the result in Spark."""
+    """Return the Spark type of the result."""
     found = spark_type(wanted.type)
     assert isinstance(found, StructType)
     return found

@@ -1,9 +1,8 @@
-"""The columns that the schema of a read requests: checks that they exist, and that NOT NULL columns have no nulls.
+"""Check the columns that a read's schema requests: they exist, and NOT NULL columns have no nulls.
 
-Spark trusts the declaration of a source's columns: it looks for no nulls in a NOT NULL column,
-and makes rows of such columns faster. So the declaration must be true. Within a message, the
-spec says which fields are NOT NULL, and a schema may be less strict. A schema may also declare a
-whole column NOT NULL, which is checked in each batch.
+Spark trusts the declared schema of a source: it doesn't check NOT NULL columns for nulls, and makes their rows faster.
+So the declaration must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may be
+less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ __all__ = ["asked_batch", "check_asked", "under_names"]
 
 
 def check_asked(source: str, asked: StructType, there: StructType) -> StructType:
-    """The columns that a schema requests, by the source's own names; as everywhere in Spark, case does not matter.
+    """Return the requested columns by the source's own names; as everywhere in Spark, case does not matter.
 
     Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
     """
@@ -37,7 +36,7 @@ def check_asked(source: str, asked: StructType, there: StructType) -> StructType
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found not in (expected, f"{expected}_ntz"):  # a timestamp without time zone has the time in UTC
+        if found not in (expected, f"{expected}_ntz"):  # a timestamp without time zone has the UTC time
             raise _unknown(f"Column {field.name} is {expected}, not {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
@@ -46,7 +45,7 @@ def check_asked(source: str, asked: StructType, there: StructType) -> StructType
 
 
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """Arrow batches whose columns have the names that the schema of a read has."""
+    """Rename the columns of Arrow batches to the names in the read's schema."""
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
 
@@ -56,7 +55,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
-    """The first part that may be null in one type, and not in the other, which differs in nothing else."""
+    """Return the path of the first nullable part that is requested as NOT NULL; the types are otherwise equal."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(asked), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -67,7 +66,7 @@ def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
 
 
 def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
-    """The types within a type, what they are called, and whether each may be null."""
+    """Return the name, type and nullability of each part of a type."""
     if isinstance(type, StructType):
         return [(field.name, field.dataType, field.nullable) for field in type]
     if isinstance(type, ArrayType):
@@ -78,7 +77,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def asked_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Rows with the columns of a schema, in its types; `file_of` says which file a row is of.
+    """Return rows as a batch with this schema; `file_of` returns the file of a row.
 
     Raises PipelineError for a null that the schema forbids.
     """
@@ -92,5 +91,5 @@ def asked_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int]
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """A column in its declared type, which may allow nulls even if there are none."""
+    """Return a column in its declared type, which may allow nulls even if there are none."""
     return column if column.type.equals(type) else in_type(column, type)

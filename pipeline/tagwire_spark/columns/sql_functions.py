@@ -1,9 +1,8 @@
-"""The functions for SQL: `from_message`, `to_message` and `from_record`, once `register` has been called.
+"""SQL functions `from_message`, `to_message` and `from_record`, available after a call of `register`.
 
-Spark asks for the type of a Python function before it sees an argument. So in SQL, `from_message`
-can't return the struct of the message that its second argument names: it returns JSON, as Kafka's
-own tools print it, for Spark's functions of JSON. A function with the struct of one message is
-registered by itself:
+Spark needs the result type of a Python function before it sees an argument. So in SQL, `from_message` can't return the
+struct of the message that its second argument names: it returns JSON, as Kafka's own tools print it, for Spark's JSON
+functions. A function that returns one message's struct is registered separately:
 
     spark.udf.register("from_heartbeat", from_message_udf("HeartbeatRequest", 4))
 """
@@ -29,7 +28,7 @@ __all__ = ["register"]
 
 Pairs = tuple[tuple[str, str], ...]
 Row = tuple[str, int | None, Pairs]
-"""Of a row: the message, its version, and the options."""
+"""The message, its version, and the options of a row."""
 
 _FROM_MESSAGE: Final = Call("from_message", ("data", "messageName", "version"), ("options",))
 _TO_MESSAGE: Final = Call("to_message", ("value", "messageName", "version"), ("options",))
@@ -37,13 +36,13 @@ _FROM_RECORD: Final = Call("from_record", ("data", "log"), ("key", "options"))
 
 
 def register(spark: SparkSession) -> None:
-    """Make `from_message`, `to_message` and `from_record` functions of SQL in a session.
+    """Register `from_message`, `to_message` and `from_record` as SQL functions of a session.
 
-    from_message(data, messageName, version[, options])   JSON, null for null
-    to_message(value, messageName, version[, options])    binary; value is a struct, or JSON
-    from_record(data, log[, key[, options]])              a struct of message, version, body (JSON) and _error
+        from_message(data, messageName, version[, options])   JSON, null for null
+        to_message(value, messageName, version[, options])    binary; value is a struct, or JSON
+        from_record(data, log[, key[, options]])              a struct of message, version, body (JSON) and _error
 
-    `options` is a map of those of the functions of Python. docs/spark-messages.md has examples.
+    `options` is a map of the Python functions' options. docs/spark-messages.md has examples.
     """
     of_record = record_schema(in_permissive_mode(record_reading("group", None)))
     made = (
@@ -56,7 +55,7 @@ def register(spark: SparkSession) -> None:
         register_one(call.name, column_function(run, type, call))
 
 
-# Spark passes each argument as an Arrow array of the length of all others.
+# Spark passes every argument as an Arrow array, all of the same length.
 
 
 def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:
@@ -103,7 +102,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Values of one message and version, which come from these rows."""
+    """Encode values of one message and version; `places` are their rows."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -142,7 +141,7 @@ def _from_record(
 
 
 def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:
-    """What the arguments behind the first one are for each row. Raises PipelineError."""
+    """Return the arguments after the first one for each row. Raises PipelineError."""
     types = pa.types
     if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
         raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, "a string", call)
@@ -152,7 +151,7 @@ def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | N
 
 
 def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
-    """The options of each row, as pairs."""
+    """Return the options of each row, as pairs."""
     if column is None or pa.types.is_null(column.type):
         return [()] * rows
     if not pa.types.is_map(column.type):
@@ -161,7 +160,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """The class, whether errors are rows, and whether reading is strict. Raises PipelineError."""
+    """Return the class, whether errors become rows, and whether reading is strict. Raises PipelineError."""
     _check_name(row, name)
     return _known_message(name, options)
 

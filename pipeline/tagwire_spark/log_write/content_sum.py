@@ -1,8 +1,8 @@
-"""A sum over records, by which two writes of the same micro-batch are told from writes of two.
+"""A checksum over records that shows whether two writes of a micro-batch have the same content.
 
-It is the same in whatever order the records come, and whatever batches and offsets they get. Of each record,
-key, value and headers are summed as format v2 writes them, because rows that are never Python objects
-(`row_runs`) are summed as they are written.
+The sum does not depend on the order of records, or on their batches and offsets. Each record's key, value and headers
+are summed as format v2 writes them, because rows that never become Python objects (`row_runs`) are summed as they are
+written.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ __all__ = ["content_sum"]
 
 
 def content_sum(records: Iterable[Record]) -> int:
-    """The sum of each record's CRC-32C."""
+    """Return the sum of each record's CRC-32C."""
     return sum(checksum("crc32c", _body(record)) for record in records)
 
 

@@ -1,4 +1,4 @@
-"""Writing to `kafka_log`: tasks stage segments, the driver holds them against each other and the log, and commits."""
+"""Write `kafka_log`: tasks stage segments; the driver compares them with each other and the log, and commits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,14 +47,14 @@ from tagwire_spark.log_write.target import LogTarget
 __all__ = ["LogStreamWriter", "LogWriter", "Staged"]
 
 _AT_ONCE: Final = 8
-"""Logs in object storage that are looked at together."""
+"""Remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""What to do where records have been taken out of their batch."""
+"""Remedy if records were taken out of their batch."""
 
 
 class Staged(WriterCommitMessage):
-    """What a task tells the driver: its segments, and nothing of what is in them; and of which micro-batch it is."""
+    """A task's message to the driver: facts about its segments, and its micro-batch."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -62,7 +62,7 @@ class Staged(WriterCommitMessage):
         self.segments = segments
         self.batch = batch
         self.is_committed = is_committed
-        """Whether the micro-batch was committed before, so that the task wrote nothing."""
+        """Whether the micro-batch was already committed, so that the task wrote nothing."""
 
 
 class LogWriter(DataSourceArrowWriter):
@@ -74,24 +74,24 @@ class LogWriter(DataSourceArrowWriter):
         self.job: Job = begin(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """On a worker: the rows of a task as segments."""
+        """Write the rows of a task as segments, on a worker."""
         refuse_table()
         batch = batch_of_write(self.target)
         output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
         return Staged(_staged(output, iterator), batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """On the driver, when all tasks are done."""
+        """Commit the write, on the driver, after all tasks."""
         _Commit(self.job, self.target, messages, overwrite=self.overwrite).carry_out()
         remove_leftovers(self.job, self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """On the driver, when a task has failed, or the commit was refused."""
+        """Clean up, on the driver, after a task failed or the commit was rejected."""
         abandon(self.job)
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):
-    """A stream; Spark makes one for the tasks and one for the commit of each micro-batch."""
+    """A stream writer; Spark makes one for the tasks and one for the commit of each micro-batch."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -99,7 +99,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         check_folder(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """On a worker: the rows of a task as segments; nothing if the micro-batch was committed before."""
+        """Write the rows of a task as segments, on a worker; nothing if the micro-batch is already committed."""
         batch = batch_of_stream()
         job = self._job(batch)
         output = Output(job.root, lambda: _staging(job, batch), self.target, anew=self.overwrite)
@@ -109,9 +109,9 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             return Staged([], batch, is_committed=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """On the driver, when all tasks of a micro-batch are done. Raises PipelineError if they are of another one."""
+        """Commit a micro-batch, on the driver. Raises PipelineError if tasks wrote another micro-batch."""
         batch = _batch_of(messages)
-        if batch is None:  # it has no tasks
+        if batch is None:  # the micro-batch has no tasks
             return
         if batch.number != batchId:
             text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
@@ -124,23 +124,23 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """On the driver, when a task has failed, or the commit was refused; what is left goes with the next commit."""
+        """Clean up, on the driver, after a failure; the next commit removes leftovers."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """The same for all tasks, and each time that the micro-batch is run."""
+        """Return the job, which is the same for all tasks and all runs of the micro-batch."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
-    """The micro-batch of a task was committed before: by a driver that died, or while this attempt was late."""
+    """The micro-batch was already committed, by a driver that died or while this attempt was late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
-    """A place for one attempt of a task. Raises _CommittedBefore, PipelineError."""
+    """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # asked now, since the commit removes what it finds
+    if is_before(batch, noted_batches(job)):  # checked after staging, since a commit removes the folders it finds
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -148,18 +148,18 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """The micro-batch of all tasks; None if none has ended."""
+    """Return the micro-batch of the tasks; None if no task has finished."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
-    """Whether a job is of this micro-batch, or an earlier one of the query."""
+    """Whether a job is this micro-batch, or an earlier one of the query."""
     query, _, number = id.rpartition("-")
     return query == batch.query and number.isdecimal() and int(number) <= batch.number
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
-    """The rows of a task as segments. Raises PipelineError."""
+    """Return the rows of a task as segments. Raises PipelineError."""
     try:
         for batch in iterator:
             output.add_batch(batch)
@@ -175,7 +175,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """The commit of what tasks have staged."""
+    """The commit of the staged segments."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
@@ -188,11 +188,11 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_place):  # those without offsets stay in order of their tasks
+        for segment in sorted(self.segments, key=_place):  # segments without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
-        """Make all of it visible, unless it is a micro-batch that is. Raises PipelineError."""
+        """Commit, unless the micro-batch is already committed. Raises PipelineError."""
         for name, found in self.logs.items():
             _check_order(name, found)
         carry_out(self.job, self._change)
@@ -221,7 +221,7 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        """Where the existing logs end; far away, several are looked at together. Raises PipelineError."""
+        """Return the ends of the existing logs; remote logs are read concurrently. Raises PipelineError."""
         ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
         if not is_remote(self.job.root):
             return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
@@ -229,7 +229,7 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """The end of the existing log, None if there is none. Raises PipelineError for one that can't go on."""
+        """Return the end of an existing log, or None. Raises PipelineError if it can't be continued."""
         end = end_before(log, format)
         if end is None:
             return None
@@ -244,7 +244,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """Stage the checkpoint of leaders' epochs, if any begin: what was there, and what begins now."""
+        """Stage the leader epoch checkpoint, existing and new epochs, if the write begins any."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -266,7 +266,7 @@ class _Commit:
 
 
 def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
-    """Reject offsets that do not continue the existing log."""
+    """Raise PipelineError for offsets that do not continue the existing log."""
     if first.base_offset >= end:
         return
     text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
@@ -276,7 +276,7 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
 
 
 def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
-    """Where the files of a segment go."""
+    """Yield the source and target of each file of a segment."""
     for file in segment.files:
         yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 
@@ -288,7 +288,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Refuse what two tasks have written to the same offsets."""
+    """Raise PipelineError if two tasks have written the same offsets."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue
@@ -306,7 +306,7 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """The manifest's entry for a partition."""
+    """Return the manifest's entry for a partition."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

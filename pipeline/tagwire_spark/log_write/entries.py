@@ -1,4 +1,4 @@
-"""From Arrow columns to what a batch is made of: each record with its place, and what holds for its whole batch."""
+"""Convert Arrow columns to records and the batch properties that they share."""
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
@@ -24,7 +24,7 @@ class Facts(NamedTuple):
     format: str
     compression: str
     base_offset: int | None
-    """Of the batch, where batches are kept as they were."""
+    """Base offset of the batch, if batches are kept as they were."""
     leader_epoch: int
     producer_id: int
     producer_epoch: int
@@ -33,7 +33,7 @@ class Facts(NamedTuple):
     is_transactional: bool
     is_control: bool
     append_time: int | None
-    """Milliseconds; None where records have times of their own."""
+    """In milliseconds; None if records have their own timestamps."""
 
     @property
     def log(self) -> str:
@@ -42,7 +42,7 @@ class Facts(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record; its offset is None where the writer gives it one."""
+    """A record; its offset is None if the writer assigns one."""
 
     facts: Facts
     offset: int | None
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
 
 
 def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
-    """The records of an Arrow batch, in order. Raises PipelineError."""
+    """Yield the records of an Arrow batch, in order. Raises PipelineError."""
     columns = _Columns(batch, target)
     last: Any = None
     known: Facts | None = None
@@ -75,12 +75,12 @@ def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
 
 
 def facts_of(batch: Any, target: LogTarget) -> Facts:
-    """What holds for the first row of an Arrow batch."""
+    """Return the properties of an Arrow batch's first row."""
     return Facts(*next(_Columns(batch, target).facts()))
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """The record of an entry; a flag that says no more than its null value is left to the value."""
+    """Return the record of an entry, without a redundant tombstone flag if the format has none."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -88,7 +88,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
 
 
 def with_numbers(entry: Entry) -> Entry:
-    """The entry for a format that has numbers as names of headers. Raises PipelineError."""
+    """Convert header names to numbers, for a format with numeric names. Raises PipelineError."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 
 
@@ -101,7 +101,7 @@ def _number(name: object) -> int:
 
 
 class _Columns:
-    """The columns of an Arrow batch as Python values, made when asked for."""
+    """The columns of an Arrow batch as Python values, made on demand."""
 
     def __init__(self, batch: Any, target: LogTarget) -> None:
         self.batch = batch
@@ -109,7 +109,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """A value for each row: what the option says for all, the column's, or the default where it is null."""
+        """Return a value per row: the option's, the column's, or the default for null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -119,13 +119,13 @@ class _Columns:
         return values
 
     def bytes(self, name: str) -> Any:
-        """Binary, or the UTF-8 of text."""
+        """Return binary values, or strings as UTF-8."""
         if name not in self.names:
             return self._all(None)
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """The offsets; None for each row without such a column."""
+        """Return the offsets; None for each row if there is no such column."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -135,14 +135,14 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Milliseconds, -1 for none."""
+        """Return timestamps in milliseconds, -1 for none."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
         return [-1 if each is None else each // 1000 for each in micros]
 
     def headers(self) -> Any:
-        """Pairs of key and value."""
+        """Return the headers as pairs of key and value."""
         if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
             return self._all(())
         rows = self.batch.column("headers").to_pylist()
@@ -152,7 +152,7 @@ class _Columns:
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", "A row has a header that is null.") from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
-        """What goes into `Facts`, for each row."""
+        """Yield the arguments of `Facts` for each row."""
         target = self.target
         keeps = target.keeps_batches and "offset" in self.names
         return zip(
@@ -172,19 +172,19 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """`Facts.sequence_at_zero`. Without offsets, the following sequence numbers are unknown."""
+        """Return `Facts.sequence_at_zero`, which is -1 without offsets."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """The time, where it is the broker's."""
+        """Return the append time of each row, None for create times."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)
         return [time if kind == 1 else None for kind, time in pairs]
 
     def _all(self, value: Any) -> Any:
-        """The same for all rows."""
+        """Return the same value for all rows."""
         return repeat(value, self.batch.num_rows)

@@ -24,14 +24,14 @@ __all__ = ["ExistingLog", "end_before", "old_files", "transactions_before"]
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
-"""Stays when a partition is written anew: the topic is the same."""
+"""Kept when a partition is overwritten: the topic is the same."""
 
 
 class ExistingLog(NamedTuple):
-    """Where the log of a partition is, if there is one."""
+    """The location of a partition's log, which may not exist."""
 
     root: str
-    """The folder of logs: its path or URL."""
+    """Path or URL of the log folder."""
     name: str
     storage: StorageOptions = NO_OPTIONS
 
@@ -40,7 +40,7 @@ class ExistingLog(NamedTuple):
 
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
-        """The partition, as it is now. Raises PipelineError, also for errors of it in the block."""
+        """Yield the current partition, or None. Raises PipelineError, also for log errors in the block."""
         with ExitStack() as stack:
             try:
                 location = folder_location(str(self), stack, self.storage)
@@ -50,7 +50,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """The end of a log, after which batches of this format go; None if there is no log. Raises PipelineError."""
+    """Return the end of a log to append batches of this format to; None if there is no log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -58,7 +58,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """The transactions of that log. Raises PipelineError."""
+    """Return the transactions of a log. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
@@ -71,7 +71,7 @@ def transactions_before(log: ExistingLog, written: str) -> Transactions:
 
 
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
-    """The files that go where the partitions `written` are written anew; with `others`, where all logs are.
+    """Return the files that overwriting the partitions `written` removes; with `others`, those of all logs.
 
     Raises PipelineError.
     """
@@ -93,6 +93,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """The formats allowed before batches of this one: all with another magic byte."""
+    """Return the formats allowed before batches of this one: all with another magic byte."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

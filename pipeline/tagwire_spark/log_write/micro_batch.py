@@ -1,8 +1,8 @@
-"""What a write is part of: of which micro-batch of a stream, which makes its repetition have no effect; or of a table.
+"""Identify the micro-batch of a write, so that repeating it has no effect, and detect writes to tables.
 
-Spark gives a micro-batch the same number each time that it runs it, and a query the same id as long
-as it has its checkpoint. A commit notes the last number of each query, and passes on those of
-earlier commits; so a number up to the noted one is there already, whatever its rows are now.
+Spark gives a micro-batch the same number each time that it runs it, and a query the same id as long as it has its
+checkpoint. A commit notes the last number of each query, and passes on the notes of earlier commits. So numbers up to
+the noted one are already written, whatever their rows are now.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Local properties of tasks: the first three of those of a micro-batch."""
+"""Local properties of tasks; the first three belong to micro-batches."""
 
 
 class MicroBatch(NamedTuple):
@@ -32,20 +32,20 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Of the query, since it was started last; empty where that is not known, or does not matter."""
+    """The run of the query since its last start; empty if unknown or irrelevant."""
 
 
 def batch_of_stream() -> MicroBatch:
-    """The micro-batch whose task this is. Raises PipelineError."""
+    """Return the micro-batch of the current task. Raises PipelineError."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark does not say which micro-batch a task is of; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number))  # no query has two sinks, so all that is run again is a repetition
+    return MicroBatch(query, int(number))  # no run: a query has only one sink, so a second write is always a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """The micro-batch that the options of a write name, on a worker; None without any. Raises PipelineError."""
+    """Return the micro-batch in a write's options, on a worker; None without one. Raises PipelineError."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -56,10 +56,10 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, which then makes no table: nobody could read it.
+    """Raise PipelineError in a task of saveAsTable, which then makes no table: a table could not be read.
 
-    Such a write has the options of any other. But it runs inside of the command that makes the table, where no other
-    write does but that of foreachBatch.
+    Such a write has ordinary options. But it runs inside the command that makes the table, and apart from foreachBatch
+    no other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
@@ -72,20 +72,20 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """What Spark tells a task; empty texts outside of tasks."""
+    """Return local properties of the task; empty strings outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Whether a micro-batch of this number or a later one was committed; `before` is what the last commit noted."""
+    """Whether this or a later micro-batch was committed; `before` are the notes of the last commit."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Whether a write of a micro-batch repeats what was committed.
+    """Whether a write of a micro-batch repeats a committed one.
 
-    Raises PipelineError for another write by the same run of a query: that is no repetition, and would be lost.
+    Raises PipelineError for a different write by the same run of a query, which would be lost.
     """
     if not is_before(batch, before):
         return False
@@ -99,12 +99,12 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
 
 
 def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
-    """What a commit notes of its micro-batch."""
+    """Return a commit's note about its micro-batch."""
     return {batch.query: {"batchId": batch.number, "runId": batch.run, "rows": _digest(segments)}}
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """How many records each partition gets, and the sum over their content, as a short text."""
+    """Return a short digest of each partition's record count and content sum."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
         records, content = sums.get(each.log, (0, 0))

@@ -1,10 +1,9 @@
-"""Offsets of rows that came without any: each task numbers its own, and the driver puts one task's behind another's.
+"""Assign offsets to rows without offsets: each task numbers its rows, and the driver concatenates the tasks.
 
-A task numbers the rows of a partition from the end of the log. So do other tasks with rows of the
-same partition, and by the time of the commit the log may end elsewhere. So the driver moves whole
-segments to later offsets. Where formats have the offset of a batch in one number before the
-checksum, and all others relative to it, this changes eight bytes for each batch. The indexes of a
-segment count from its first offset, so only their names change.
+A task numbers the rows of a partition from the end of the log. Other tasks do the same with their rows, and by the time
+of the commit the log may have grown. So the driver moves whole segments to later offsets. In formats that store one
+batch offset outside of the checksum, and all others relative to it, this changes eight bytes per batch. Indexes count
+from the segment's first offset, so only their names change.
 """
 
 import mmap
@@ -28,7 +27,7 @@ _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Where in its bytes a batch has its offset; None if other offsets, or a checksum, would have to change with it."""
+    """Return the position of the offset in a batch; None if other offsets, or a checksum, would have to change too."""
     is_packed = batch.compression != "none"
     return _place(batch.format, is_packed)
 
@@ -41,18 +40,18 @@ def _place(name: str, is_packed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    if format.records is None and format.magic == 0 and is_packed:  # messages in it have offsets of their own
+    if format.records is None and format.magic == 0 and is_packed:  # compressed messages have offsets of their own
         return None
     return format.head_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """The file beside a staged segment that says where its batches have their offsets."""
+    """Return the file next to a staged segment with the positions of its batch offsets."""
     return segment.with_name(f"places-{segment.stem}")
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """The segments of a partition, in order of their tasks, with offsets from `end` on. Raises PipelineError."""
+    """Return the segments of a partition, in task order, with offsets from `end` on. Raises PipelineError."""
     moved = []
     for segment in found:
         with folder.refused():
@@ -62,7 +61,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """A segment at other offsets. Raises PipelineError, OSError."""
+    """Return a segment moved to other offsets. Raises PipelineError, OSError."""
     if not shift:
         return segment
     if segment.places is None:

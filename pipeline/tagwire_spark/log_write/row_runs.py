@@ -1,7 +1,7 @@
-"""Rows of an Arrow batch that become records without being Python objects: what most writes have.
+"""Convert rows of an Arrow batch to records without Python objects, which most writes allow.
 
-The rows of a run share all properties of a batch, and are of format v2. Everything
-else goes row by row (`entries`), and so does a row that can't be written, which then says why.
+The rows of a run share all batch properties, and are of format v2. All other rows are converted one by one (`entries`),
+including rows that can't be written, for the error.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RowRun", "row_runs"]
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
 """An offset that no row has."""
 _FEWEST: Final = 16
-"""Rows of a run on average: shorter ones are quicker row by row."""
+"""Average rows per run; shorter runs are faster row by row."""
 _DEFAULTS: Final = {
     "topic": "",
     "partition": 0,
@@ -37,7 +37,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""What null stands for, in the columns that say something of a whole batch."""
+"""The meaning of null in the columns with batch properties."""
 
 
 class RowRun(NamedTuple):
@@ -50,21 +50,21 @@ class RowRun(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows they are."""
+        """The number of rows."""
         return self.stop - self.start
 
     @property
     def has_offsets(self) -> bool:
-        """Whether they say at which offsets they are."""
+        """Whether the rows have offsets."""
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
-        """The offset of a row, counted from the first of the run."""
+        """Return the offset of a row, counted from the start of the run."""
         value: int = self.batch.column("offset")[self.start + row].as_py()
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """The rows as C takes them."""
+        """Return the rows in the form that the C code takes."""
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -72,17 +72,17 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """The Arrow batch of the rows from this one on."""
+        """Return the Arrow batch of the rows from `row` on."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
-        """The buffers of a column, None for one of nulls alone."""
+        """Return the buffers of a column; None if the column is missing."""
         if name not in self.batch.schema.names:
             return None
         return _buffers(self.batch.column(name).cast(type), self.start)
 
     def _headers(self) -> Any:
-        """The buffers of the headers, None where no row has any."""
+        """Return the buffers of the headers; None if no row has any."""
         column = _headers_of(self.batch)
         if column is None:
             return None
@@ -93,20 +93,20 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """The buffers of a column without parts, and where its row `start` stands in them."""
+    """Return the buffers of a flat column, and the position of row `start` in them."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
 
 def _headers_of(batch: Any) -> Any:
-    """The column of headers, None where no row has any."""
+    """Return the headers column; None if no row has any."""
     if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
         return None
     return batch.column("headers")
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """The rows of a batch as runs, in order; None if its rows have to go one by one."""
+    """Yield the rows of a batch as runs, in order; return None if rows must be converted one by one."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)
@@ -120,7 +120,7 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Whether no row has a null as header or offset, a tombstone with a value, or the broker's time, or is a marker."""
+    """Whether no row has a null header or offset, a tombstone flag that differs, an append time, or is a marker."""
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
     null = pa.nulls(batch.num_rows)
@@ -136,18 +136,18 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Whether headers are lists as C takes them, and no header or its key is null."""
+    """Whether headers are lists as the C code takes them, without null headers or keys."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Whether a check holds for each value that is not null."""
+    """Whether a check holds for all values that are not null."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """The rows at which another run begins: at which a property of batches changes."""
+    """Return the rows at which a batch property changes, each of which begins a run."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [
@@ -167,7 +167,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """As `Facts.sequence_at_zero`, but for -1 for none."""
+    """Return `Facts.sequence_at_zero`, or -1 for none."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -1,6 +1,6 @@
-"""The segments of a partition that a task writes, with their indexes, and what the driver is told of each.
+"""The segments of a partition that a task writes, with their indexes, and their facts for the driver.
 
-Here it is settled when a segment is full, which indexes it has, and which numbers a later step may still move.
+This module decides when a segment is full, which indexes it has, and which offsets can still be moved.
 """
 
 from array import array
@@ -27,27 +27,26 @@ class StagedSegment(NamedTuple):
     """The partition's folder, as `orders-0`."""
     base_offset: int
     end_offset: int
-    """Behind its last record."""
+    """The offset after its last record."""
     batches: int
     records: int
     bytes: int
     files: tuple[str, ...]
-    """Its files, as paths below the root; each segment comes after its indexes."""
+    """File paths relative to the root; each segment comes after its indexes."""
     epochs: tuple[tuple[int, int], ...]
-    """Leaders' epochs that begin in it, each with its first offset."""
+    """Leader epochs that begin in the segment, with their first offsets."""
     has_transactions: bool
-    """Whether it has batches of transactions, or markers: what they mean depends on all that is before them."""
+    """Whether it has transactional batches or markers, whose meaning depends on everything before them."""
     format: str
-    """Of its first batch."""
+    """Format of the first batch."""
     first_record: int
-    """The offset of the first record in it; the batch may begin before that."""
+    """The offset of the first record; its batch may begin earlier."""
     content: int
-    """A sum over its records; the sum of a partition's segments is the same for the same records in any order."""
+    """A sum over the records; the total of a partition is the same for the same records in any order."""
     is_numbered: bool = False
-    """Whether its rows came without offsets, so that it may go to others."""
+    """Whether the rows came without offsets, so that they can be moved."""
     places: str | None = None
-    """The file that says where its batches have their offsets; None if it can't be moved, because they are elsewhere
-    as well."""
+    """The file with the positions of batch offsets; None if the segment can't be moved."""
 
 
 class Segments:
@@ -67,7 +66,7 @@ class Segments:
         self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch; unpacked messages are written one by one."""
+        """Write a batch; uncompressed messages are written one by one."""
         if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -114,7 +113,7 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Where the batch has its offset, if it has it in one place, which its checksum does not cover."""
+        """Note the position of the batch offset, if there is only one, outside of the checksum."""
         at = offset_place(batch)
         if at is None or batch.is_transactional:  # its transactions have offsets, too
             self.places = None
@@ -141,7 +140,7 @@ class Segments:
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
-        """Those that are open; at the first of all, of the log that is there."""
+        """Return the transactions so far, initially those of the existing log."""
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions

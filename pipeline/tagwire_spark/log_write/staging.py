@@ -1,13 +1,12 @@
-"""The output of a task: its rows as batches in segments, in a folder of the attempt's own.
+"""The output of a task: its rows as batches in segments, in the attempt's folder.
 
-Where logs are in object storage, that is a folder of the worker, and segments are uploaded when they are full.
+For logs in object storage, the folder is local to the worker, and full segments are uploaded. Nothing is sorted here:
+the rows of each partition come in offset order. Partitions may alternate, as in a stream, where Spark can't sort. The
+open batches of all partitions share a memory limit, and a task has few open files, however many rows and partitions it
+has.
 
-Nothing is sorted here: of each partition, rows come in order of offset. Partitions may alternate, as
-they do in a stream, where Spark can't sort. The open batches of all of them share a bound of memory,
-and a task has few files open, however many rows and partitions it has.
-
-Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same
-partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
+Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same partition from there
+as well, so the driver may have to move a segment to later offsets (`numbering`).
 """
 
 import re
@@ -35,33 +34,33 @@ __all__ = ["Output"]
 _INT32: Final = 0x7FFFFFFF
 _INT64: Final = (1 << 63) - 1
 _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
-"""A partition's folder, as brokers let it be."""
+"""A partition folder with a valid topic name."""
 _HEAD: Final = 61
 _RECORD: Final = 34
-"""At most what a record takes beside its key, value and headers, in any format."""
+"""Maximum bytes of a record in any format, apart from key, value and headers."""
 _HEADER: Final = 10
 _OBJECT: Final = 200
-"""What a record takes in memory beside its bytes."""
+"""Memory overhead of a record object."""
 _OPEN_BYTES: Final = 64 << 20
-"""Of memory that the open batches of several partitions take."""
+"""Memory limit for the open batches of several partitions."""
 _OPEN_FILES: Final = 64
 """Partitions whose file stays open between two batches."""
 
 
 class Output:
-    """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
+    """The output of one task attempt. `end` returns its segments. Raises PipelineError."""
 
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
         self.staging = staging
-        """Makes the attempt; asked at the first row."""
+        """Makes the attempt; called at the first row."""
         self.target = target
         self.anew = anew
         self.attempt: Attempt | None = None
         self.current: _Log | None = None
         self._logs: dict[str, _Log] = {}
         self._held = 0
-        """The memory that open batches take, without the current one."""
+        """Memory of the open batches, without the current one."""
 
     def add_batch(self, batch: Any) -> None:
         """Write the rows of an Arrow batch."""
@@ -85,19 +84,19 @@ class Output:
         return self.current
 
     def end(self) -> list[StagedSegment]:
-        """Finish, with all files flushed to disk, or uploaded."""
+        """Finish, and return the segments. All files are flushed to disk or uploaded."""
         found = [segment for log in self._logs.values() for segment in log.end()]
         if self.attempt is not None:
             self.attempt.end()
         return found
 
     def close(self) -> None:
-        """Leave nothing on this machine that is not needed, whether all was written or not."""
+        """Remove unneeded local files, after success or failure."""
         if self.attempt is not None:
             self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
-        """Go to another partition."""
+        """Switch to another partition."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -111,7 +110,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End batches until half of the memory is free, so that the search is worth it."""
+        """End batches until half of the memory is free, so that the search pays off."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()
@@ -129,7 +128,7 @@ class Output:
 
 
 class _Log:
-    """A partition that is written; `before` is where records of it are already."""
+    """A partition being written; `before` is its existing log."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -139,11 +138,11 @@ class _Log:
         self.facts: Facts | None = None
         self.builder = BatchBuilder()
         self.run: RecordRun | None = None
-        """The records of the open batch, if they are bytes already; else the builder has them."""
+        """The records of the open batch if already encoded; otherwise they are in the builder."""
         self.bytes = self.count = self.base_offset = self.first_offset = self.content = 0
         self.has_tombstones = self.has_number_keys = False
         self.formats: dict[int, str] = {}
-        """By magic byte: the one format that has it in this log."""
+        """The format of this log for each magic byte."""
         self.segments = Segments(name, attempt, target, before)
 
     def add(self, entry: Entry) -> None:
@@ -168,7 +167,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows; the Arrow batch of those from one on that C can't write, None if it wrote all."""
+        """Write a run of rows; return the Arrow batch from the first row that C can't write, or None."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -192,17 +191,17 @@ class _Log:
 
     @property
     def held(self) -> int:
-        """The memory that its open batch takes."""
+        """The memory of the open batch."""
         return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
-        """Write what there is; the next row begins another batch."""
+        """Write the open batch; the next row begins another one."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
         self.close_file()
 
     def close_file(self) -> None:
-        """Hold no file until a batch is written."""
+        """Close the file until the next batch is written."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 
@@ -211,7 +210,7 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """The default of the first offset: the one after the existing log."""
+        """Return the default first offset: the end of the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -224,7 +223,7 @@ class _Log:
         )
 
     def _begin(self, facts: Facts, offset: int) -> None:
-        """End a batch, and begin one."""
+        """End a batch, and begin another one."""
         self._flush()
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
@@ -235,7 +234,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        if self.next_offset is not None and base < self.next_offset:  # one batch that has become several
+        if self.next_offset is not None and base < self.next_offset:  # one batch was split into several
             base = offset
         numbers: dict[str, Any] = {
             "partition_leader_epoch": facts.leader_epoch,
@@ -251,7 +250,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            as_read=not self.segments.is_numbered,  # rows with offsets are copies of what was read
+            as_read=not self.segments.is_numbered,  # rows with offsets are copies of existing records
             **numbers,
         )
         self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEAD, 0

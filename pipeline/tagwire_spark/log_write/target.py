@@ -1,8 +1,7 @@
 """The options and columns of a write to `kafka_log`, checked.
 
-The columns are those of reading, so rows that were read can be written. Only `value` is required.
-An option sets for all records what a column sets for each; without either, records get the
-values that a producer would set.
+The columns are those of reading, so rows that were read can be written. Only `value` is required. An option sets for
+all records what a column sets for each; without either, records get the values that a producer would set.
 """
 
 from typing import Any, Final, NamedTuple
@@ -37,14 +36,14 @@ WRITE_OPTIONS: Final = (
     "leftoverHours",
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
-"""Options that a stream does not have: it appends to what it wrote before, and Spark numbers its micro-batches."""
+"""Options that a stream does not have: it appends to its earlier output, and Spark numbers its micro-batches."""
 _OF_STREAMS: Final = ("checkpointLocation", "queryName")
-"""What Spark passes on of a stream's own options."""
+"""Options of a stream that Spark passes on."""
 _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
 _LEFTOVER_HOURS: Final = 168
 _MOST: Final = 0x7FFFFFFF
-"""What the positions of an index reach."""
+"""The largest position in an index."""
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
 _BYTES: Final = (BinaryType, StringType)
@@ -72,11 +71,11 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "position": _INTEGERS,
     "headerNames": (ArrayType,),
 }
-"""The columns that may be there, with their types. The last four describe a record that was read; none is written."""
+"""The allowed columns, with their types. The last four describe a record that was read, and are not written."""
 
 
 class LogTarget(NamedTuple):
-    """A folder of logs to write to, or its URL; None leaves it to a column, or to what is usual."""
+    """A log folder or URL to write to; None means a column's value or the default."""
 
     root: str
     format: str | None = None
@@ -86,31 +85,31 @@ class LogTarget(NamedTuple):
     segment_bytes: int = _SEGMENT_BYTES
     topic: str | None = None
     must_be_new: bool = False
-    """Whether a partition that is there already is refused."""
+    """Whether an existing partition is an error."""
     replaces_others: bool = True
-    """Whether overwriting makes partitions go that are not written."""
+    """Whether overwriting also removes partitions that are not written."""
     leftover_hours: int = _LEFTOVER_HOURS
-    """The age from which on the hidden folders of writes that were killed are removed."""
+    """Age at which hidden folders of killed writes are removed."""
     batch_id: int | None = None
-    """Of the micro-batch that this is."""
+    """Number of the micro-batch."""
     query_id: str = ""
-    """Whose micro-batch; empty leaves it to Spark."""
+    """Query of the micro-batch; empty for Spark's."""
     storage: StorageOptions = NO_OPTIONS
-    """What the file system of a URL takes."""
+    """File system options of a URL."""
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether a column may say which records are one batch."""
+        """Whether columns may determine the batches."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes a batch has at most, before it is packed, if it has more than one record."""
+        """Maximum bytes of a batch before compression, if it has more than one record."""
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 
 def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
-    """The target of these options. Raises PipelineError."""
+    """Parse the target from options. Raises PipelineError."""
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)

@@ -1,1 +1,1 @@
-"""Captured frames out of files, and requests paired with their responses."""
+"""Read captured frames from files, and pair requests with their responses."""

@@ -1,4 +1,4 @@
-"""Requests and their responses: paired by connection and correlation id, and what each of them says."""
+"""Pair requests with responses by connection and correlation id, and decode both."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -17,19 +17,19 @@ __all__ = ["Exchange", "Side", "exchange_row", "exchanges", "refused"]
 
 
 class Exchange(NamedTuple):
-    """A request and its response, of which one may be missing."""
+    """A request and its response, one of which may be missing."""
 
     request: CapturedFrame | None
     response: CapturedFrame | None
 
     @property
     def is_gap(self) -> bool:
-        """Whether it represents a gap in a network capture: one side, with an error and no bytes."""
+        """Whether this is a gap in a network capture: one side, with an error and no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
 class Side(NamedTuple):
-    """A frame as it was read: its body's JSON or bytes, and what was wrong."""
+    """A frame as decoded: its body's JSON or bytes, and the error."""
 
     header: Any = None
     version: int | None = None
@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
-    """Return pairs as soon as they are complete, and in the end the frames whose other side was not captured.
+    """Yield pairs as soon as they are complete, and finally the frames whose other side was not captured.
 
     A response may be captured before its request. Frames wait for their other side in memory. A gap in a capture is an
     exchange of its own.
@@ -74,7 +74,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Whether the API of the response, if it was noted, is that of the request."""
+    """Whether the response's API, if noted, is the request's."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -84,7 +84,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """The values of all columns but `file`. `body` is json, bytes (of the bodies) or none."""
+    """Return the values of all columns except `file`. `body` is json, bytes (of the bodies) or none."""
     request, response = exchange
     first = request or response
     assert first is not None
@@ -121,7 +121,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """API key and version: a request's own, else what is noted of the response."""
+    """Return the API key and version: the request's, or those noted with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -130,7 +130,7 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
 
 
 def _correlation_id(frame: CapturedFrame) -> int | None:
-    """The ID at the position where every header version has it; None in a frame that ends before it."""
+    """Return the ID, which every header version has at the same position; None in a frame that ends earlier."""
     start = 4 if frame.is_request else 0
     data = frame.data[start : start + 4]
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
@@ -163,7 +163,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            registry.request_class(frame.data)  # without a known API, nobody knows where the body begins
+            registry.request_class(frame.data)  # raises for an unknown API, whose body can't be located
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
     except TagwireError as error:
@@ -180,7 +180,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            if cls.FALLBACK is not None:  # it may have come in another version than that of its request
+            if cls.FALLBACK is not None:  # the response may have another version than its request
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
@@ -195,7 +195,7 @@ def _json(frame: Any) -> str:
 
 
 def refused(row: dict[str, Any], file: str) -> PipelineError | None:
-    """The error of a row of which a side could not be read."""
+    """Return the error of a row if one of its sides could not be read."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:

@@ -1,8 +1,7 @@
-"""The data source `kafka_log`: segments of Kafka's logs as a DataFrame, without a broker.
+"""The data source `kafka_log`: Kafka log segments as a DataFrame, without a broker.
 
-Spark's Python sources know no column pruning: `count()` would read everything.
-The columns of a schema that the user gives are all that is read, and
-`level=batch` reads the heads of batches alone.
+Spark's Python sources have no column pruning: `count()` would read everything. Only the columns of the user's schema
+are read, and `level=batch` reads only batch headers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,42 +35,42 @@ class LogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What it is called in `format`."""
+        """Return the source's name for `format`."""
         return "kafka_log"
 
     def schema(self) -> StructType:
-        """All columns that the options allow."""
+        """Return all columns that the options allow."""
         return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The reader for these columns."""
+        """Return the reader for these columns."""
         query = log_query(self.options)
         columns = check_asked(self.name(), schema, full_schema(query, strict=True))
-        # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
+        # A reader with pushFilters fails unless Spark enables pushdown, so option pushdown must request one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """The reader of a stream of these columns."""
+        """Return the reader of a stream of these columns."""
         asked = stream_query(self.options)
         columns = check_asked(self.name(), schema, full_schema(asked.query, strict=True))
         return LogStreamReader(asked, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """The writer of these columns."""
+        """Return the writer of these columns."""
         target = log_target(self.options)
         check_columns(schema, target)
         return LogWriter(target, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """The writer of a stream of these columns; `overwrite` is for output mode complete."""
+        """Return the writer of a stream of these columns; `overwrite` is for output mode complete."""
         target = log_target(self.options, is_stream=True)
         check_columns(schema, target)
         return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """The options without those about a stream: Spark asks for columns before it says which."""
+    """Return the options without stream options: Spark asks for columns before it knows whether this is a stream."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
@@ -83,19 +82,19 @@ class LogReader(DataSourceReader):
         self.query = query
         self.columns = schema
         self.names = [*names]
-        """What the query calls the columns."""
+        """The column names in the query."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A partition for each task."""
+        """Return a partition for each task."""
         return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The Arrow batches of a task's splits. Without any splits, Spark asks once with None."""
+        """Yield the Arrow batches of a task's splits. Without any splits, Spark calls this once with None."""
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 
 class PushingLogReader(LogReader):
-    """The same, with the bounds that follow from the filters of the query."""
+    """A reader that narrows the query by its filters."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Use filters to read less, and return those that Spark has to apply to the rows."""

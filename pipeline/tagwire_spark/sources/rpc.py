@@ -1,8 +1,7 @@
 """The data source `kafka_rpc`: captured requests and responses as a DataFrame, a row for each exchange.
 
-A task reads one file, and pairs what is in it. So a connection should not
-stretch over several files; where it does, its exchanges at the seam are two
-rows with one side each.
+A task reads one file and pairs its frames. So a connection should not span several files; otherwise exchanges across
+the boundary are two rows with one side each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,7 +61,7 @@ _ROWS: Final = 2_000
 
 
 class RpcQuery(NamedTuple):
-    """What is wanted of captured frames."""
+    """The requested part of captured frames."""
 
     paths: tuple[str, ...]
     package: str
@@ -72,12 +71,12 @@ class RpcQuery(NamedTuple):
     port: int
     api_key: int | None = None
     structs: tuple[Decoding, Decoding] | None = None
-    """How requests and responses become structs."""
+    """Decodings of requests and responses to structs."""
     storage: StorageOptions = NO_OPTIONS
 
 
 def rpc_query(options: Any) -> RpcQuery:
-    """The query of these options. Raises PipelineError."""
+    """Parse a query from options. Raises PipelineError."""
     read = Options(options, OPTIONS)
     package = read.text("package")
     body = read.choice("body", ("json", "struct", "none"))
@@ -105,7 +104,7 @@ def rpc_query(options: Any) -> RpcQuery:
 
 
 def full_schema(query: RpcQuery) -> StructType:
-    """All columns."""
+    """Return all columns."""
     schema = StructType()
     for name, type in _TYPES.items():
         if name in _BODIES and query.structs is not None:
@@ -120,21 +119,21 @@ class RpcSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What it is called in `format`."""
+        """Return the source's name for `format`."""
         return "kafka_rpc"
 
     def schema(self) -> StructType:
-        """All columns that the options allow."""
+        """Return all columns that the options allow."""
         return full_schema(rpc_query(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The reader for these columns."""
+        """Return the reader for these columns."""
         query = rpc_query(self.options)
         return RpcReader(query, check_asked(self.name(), schema, full_schema(query)), schema.names)
 
 
 class RpcReader(DataSourceReader):
-    """A partition for each file."""
+    """A reader with a partition for each file."""
 
     def __init__(self, query: RpcQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
@@ -142,11 +141,11 @@ class RpcReader(DataSourceReader):
         self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The files."""
+        """Return a partition for each file."""
         return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The exchanges of a file as Arrow batches. Without any files, Spark asks once with None."""
+        """Yield the exchanges of a file as Arrow batches. Without any files, Spark calls this once with None."""
         settle_worker()
         if partition.value is not None:
             try:
@@ -156,7 +155,7 @@ class RpcReader(DataSourceReader):
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    """The file of a task, and what a listing said of it."""
+    """Return the file of a task and its listed state."""
     file, state = partition.value
     return str(file), state
 
@@ -178,13 +177,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """The bodies of one side as structs. What can't be read is said by its row too, as it is of other bodies."""
+    """Return one side's bodies as structs. Errors are also set in the rows, as for other bodies."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # of the body
+            if error["offset"] is not None:  # relative to the body
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made

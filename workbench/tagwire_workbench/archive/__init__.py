@@ -1,8 +1,7 @@
-"""The archive: the specs of many releases as one set in which no released version is missing.
+"""The archive: the specs of many releases as one set with every released version.
 
-    jars -> texts -> specs of a release -> modern form -> merged, newest first -> spec files and their history
+    jars -> spec sources -> specs of a release -> modern form -> merged, newest first -> spec files and their history
 
-A release decides for the versions that no newer one has. What a version looked
-like in each release is kept as a digest (`tagwire_generator.project.history`), so that the merged specs
-can be proven right without the jars.
+The newest release with a version decides its content. A digest of each version in each release is kept
+(`tagwire_generator.project.history`), so that the merged specs can be verified without the jars.
 """

@@ -1,8 +1,8 @@
-"""Releases merged into one set of specs, with the proof that no version lost its bytes.
+"""Merge releases into one set of specs, and prove that no version changed its bytes.
 
-A message is identified by its component, kind and API key, since names changed; one without a key
-by its kind and name (and, in one case of Kafka's history, by a longer name with the same bytes).
-The newest name is used, and older ones become aliases.
+A message is identified by its component, kind and API key, since names changed; a message without a key by its kind and
+name (and, in one case of Kafka's history, by a longer name with the same bytes). The newest name is used, and older
+names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ from tagwire_workbench.archive.release import ImportedSpec, Release, wire_texts
 from tagwire_workbench.archive.wire_facts import digest_of
 
 _RPCS: Final = ("request", "response")
-"""Kinds whose API key is one in all of Kafka."""
+"""Kinds whose API keys are unique in all of Kafka."""
 _KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")
-"""Kinds whose API key is one in a component."""
+"""Kinds whose API keys are unique within a component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The merged specs, sorted by component and name, and where their versions come from."""
+    """The merged specs, sorted by component and name, and the origin of their versions."""
 
     specs: tuple[ImportedSpec, ...]
     history: History
@@ -33,26 +33,25 @@ class Archive:
 
 @dataclass
 class _Message:
-    """A message while it is being collected, newest release first."""
+    """A message being collected, newest release first."""
 
     component: str
     spec: dict[str, Any]
     origin: str
     releases: dict[str, ImportedSpec]
-    """Each release that has it, with its own spec."""
+    """The spec of each release that has the message."""
 
     @property
     def names(self) -> list[str]:
-        """The names that it has or had, newest first."""
+        """All names of the message, newest first."""
         said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
         return list(dict.fromkeys(said))
 
 
 def collected(releases: Sequence[Release]) -> Archive:
-    """One spec of each message that a release has, with the versions of all. Releases come newest first.
+    """Return one spec per message with the versions of all releases, which are given newest first.
 
-    Raises SpecError where two releases can't be merged, or where a merge would
-    change the bytes of a version.
+    Raises SpecError if two releases can't be merged, or if a merge would change the bytes of a version.
     """
     messages: list[_Message] = []
     for release, specs in modern_releases(releases):
@@ -66,7 +65,7 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """The name and the specs of each release, identified as today; the newest release comes first.
+    """Yield the name and the modernized specs of each release, which are given newest first.
 
     Raises SpecError for a spec of the core artifact that no newer release has.
     """
@@ -78,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """The specs, those of core in the component that they have moved to since."""
+    """Yield the specs, with core's specs in the component that they have since moved to."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -94,7 +93,7 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
 
 
 def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str) -> None:
-    """Merge the specs of a release into their messages, or begin new ones."""
+    """Merge the specs of a release into their messages, or begin new messages."""
     unknown: list[ImportedSpec] = []
     for spec in specs:
         message = next((message for message in messages if _is_same(message, spec)), None)
@@ -113,7 +112,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
 
 
 def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
-    """A message that no newer release has. Raises SpecError if this release has another one with its key."""
+    """Add a message that no newer release has. Raises SpecError if its key or name is taken."""
     for message in messages:
         if _is_same(message, spec):
             raise _twice(message, spec, release)
@@ -146,7 +145,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a spec is of this message, by its key, or by its name if it has no key."""
+    """Whether a spec belongs to this message, by its key, or by its name if it has no key."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -160,7 +159,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a message without key has a shorter or longer name here, and the same bytes."""
+    """Whether a message without a key has a shorter or longer name here, and the same bytes."""
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
@@ -172,7 +171,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Give each message its older names, those that no other has now; of two with one older name, the first."""
+    """Add unused older names as aliases; if two messages share an older name, the first gets it."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -184,7 +183,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """The releases that have specs of each component; not every artifact is there for every release."""
+    """Return the releases with specs of each component; some artifacts are missing in some releases."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)
@@ -192,9 +191,9 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """The versions of a message with what each release made of them, proven against the merged spec.
+    """Return the history of a message's versions, after checking them against the merged spec.
 
-    `covered` are the releases that have specs of its component, oldest first.
+    `covered` are the releases with specs of its component, oldest first.
     """
     texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
     named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}
@@ -214,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raises SpecError if the merged spec has other bytes than the release that decides about a version."""
+    """Raise SpecError if the merged spec has other bytes than the release that decides a version."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

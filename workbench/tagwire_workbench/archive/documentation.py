@@ -1,4 +1,4 @@
-"""Documentation of imported specs: releases bring none that is taken, so the `about` texts of the archive are kept."""
+"""Documentation of imported specs: `about` strings are never taken from releases, so the archive's own are kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -14,10 +14,10 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Add the `about` texts that the folder's spec of the message has, under its present name or an older one.
+    """Add the `about` strings of the folder's spec of this message, under its present name or an older one.
 
-    Fields and common structs are found by their names, so a renamed one loses its text.
-    Raises SpecError if the folder's spec can't be read, because its texts would be lost.
+    Fields and common structs are matched by name, so a renamed field loses its `about`. Raises SpecError if the
+    folder's spec can't be read, because its `about` strings would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]
@@ -31,7 +31,7 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
 
 
 def undocumented(spec: Spec) -> list[str]:
-    """List the fields and common structs without `about`, by path; an empty path is the message itself."""
+    """List the paths of fields and common structs without `about`; an empty path is the message itself."""
     return [path for path, part in _parts(spec) if not part.get("about")]
 
 

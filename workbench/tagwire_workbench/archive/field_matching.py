@@ -1,8 +1,8 @@
-"""Pairs the fields of an older spec with those of a newer one, by their places on the wire.
+"""Pair the fields of an older spec with those of a newer one by their wire positions.
 
-In a version that both specs have with the same bytes, the first item of the one is the first item of
-the other, whatever their names. So fields that were renamed between two releases are found. Fields
-without such a version (of versions that the newer release dropped) are paired by name and type.
+In a version with the same bytes in both specs, items at the same index correspond, whatever their names. This finds
+fields that were renamed between two releases. Fields that are only in versions that the newer release dropped are
+paired by name and type.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,16 +19,16 @@ Spec = Mapping[str, Any]
 
 
 class FieldPairing:
-    """The pairs of one newer and one older spec. Names of fields are compared in lower case, as layouts have others."""
+    """The pairs of a newer and an older spec. Field names are lower-cased, as layouts spell them differently."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.structs: dict[str, str] = {}
-        """The name of an older struct, and that of the newer one."""
+        """Newer struct name by older struct name."""
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair two structs of one version, in which they have the same bytes."""
+        """Pair two structs from a version in which they have the same bytes."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
@@ -45,7 +45,7 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """The name of the newer field for each older one that has a partner."""
+        """Return the name of the newer field for each paired older field."""
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:
@@ -66,7 +66,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """The pairs that shared versions of the same bytes show. Raises SpecError where these contradict each other."""
+    """Return the pairs found in shared versions with the same bytes. Raises SpecError if they contradict each other."""
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

@@ -1,10 +1,8 @@
-"""The importer: specs out of Kafka's release jars, written as canonical specs.
+"""Import specs from Kafka's release jars and write them as canonical specs.
 
-All sources are read, and merged where they are of several releases, before
-anything is written. Only facts are taken from them, no `about` and no comments:
-`documentation` keeps the texts that the folder has. What the
-releases say in a lenient form is taken and noted; what they do not say but
-Kafka does (headers) is added by `kafka_protocol`.
+All sources are read, and merged if they are of several releases, before anything is written. Only facts are imported,
+without `about` strings and comments: `documentation` keeps the folder's own `about` strings. Lenient forms in the
+releases are accepted and noted. Facts that are only in Kafka's code (headers) are added by `kafka_protocol`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,27 +21,27 @@ from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release,
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import read and wrote; `str()` is the report to print."""
+    """The result of an import; `str()` is the report to print."""
 
     releases: tuple[Release, ...]
     """Newest first."""
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Specs in the folders written to that these sources do not have, and the history of other releases; left alone."""
+    """Specs in the output folders that these sources do not have, or a history of other releases; left unchanged."""
     history: History | None = None
-    """Where versions come from; None unless several releases were merged."""
+    """The origin of the versions; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """The fields and structs without `about`, by message; empty if the folder had no texts."""
+    """Fields and structs without `about`, by message; empty if the folder had no `about` strings."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:
-        """All sources, those of the newest release first."""
+        """All sources, newest release first."""
         return tuple(source for release in self.releases for source in release.sources)
 
     @property
     def notes(self) -> tuple[ImportNote, ...]:
-        """The notes of all specs, in the order of the sources."""
+        """The notes of all specs, in source order."""
         return tuple(note for source in self.sources for spec in source.specs for note in spec.notes)
 
     def __str__(self) -> str:
@@ -86,16 +84,13 @@ def import_release(
 ) -> ImportReport:
     """Write the specs of jars and directories to `out/<component>/<MessageName>.json`.
 
-    Sources of several releases are merged, and `out/history.toml` then says
-    where each version comes from. Nothing is written unless all sources could
-    be read and merged, and nothing is ever removed. `progress` is called with each
-    source before it is read; `component` is as in `read_releases`. Specs keep the
-    `about` texts that they have in `out`.
+    Sources of several releases are merged, and `out/history.toml` then lists the origin of each version. Nothing is
+    written unless all sources could be read and merged, and nothing is ever removed. `progress` is called with each
+    source before it is read; `component` is as in `read_releases`. Specs keep their `about` strings in `out`.
 
-    Raises SpecError for a source that can't be read, for specs that break a rule
-    (`problems` has them all), for two specs of one name that differ in one
-    release, and for releases that no spec can hold together; TagwireError for a
-    file that can't be written.
+    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` has all of them), for two
+    specs with one name that differ in one release, and for releases that can't be merged; TagwireError for a file that
+    can't be written.
     """
     releases = read_releases(sources, component=component, progress=progress)
     history = None

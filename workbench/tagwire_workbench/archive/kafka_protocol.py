@@ -1,12 +1,11 @@
-"""What the protocol has and the specs of Kafka's releases do not say.
+"""Facts about Kafka's protocol that the specs in its releases lack.
 
-Kafka's broker and clients hold it in code: which header goes before which
-version, how a broker answers ApiVersions in a version that it lacks, and in
-which format records travel. The importer writes it into the specs, so that
-nothing else has to know API keys.
-Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about
-ApiVersions), Kafka's protocol guide (ControlledShutdown), KIP-32 and KIP-98
-(the versions of Produce and Fetch that brought magic 1 and 2).
+Kafka's broker and clients have them in code: the header of each version, a broker's answer to an unsupported
+ApiVersions version, and the format of records. The importer writes them into the specs, so that no other code depends
+on API keys.
+
+Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about ApiVersions), Kafka's protocol guide
+(ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that brought magic 1 and 2).
 """
 
 from collections.abc import Collection, Mapping
@@ -15,20 +14,20 @@ from typing import Any, Final
 from tagwire.versions import HIGHEST, NONE, Versions
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
-"""Its version 0 is older than client ids, and has a header of its own."""
+"""Its version 0 is older than client ids, and has a special header."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""Its reader does not know yet what the broker speaks, so that it must be readable without knowing."""
+"""Clients read this response before they know the broker's versions, so it must be readable without them."""
 UNSUPPORTED_VERSION: Final = 35
-"""The error code of a broker that lacks the version that it was asked for."""
+"""The error code for an unsupported version."""
 
 RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "ProduceRequest": {0: "v0", 2: "v1", 3: "v2"},
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The format of the records from a version on. FetchSnapshot is not here: its records begin and end anywhere."""
+"""The record format from a version on. FetchSnapshot is missing: its records begin and end anywhere."""
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
-"""What releases have called the field; at first its type was bytes."""
+"""Names of the records field in various releases; at first its type was bytes."""
 
 SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
     "SaslAuthenticateRequest": {"AuthBytes": "with PLAIN the password, with OAUTHBEARER the token, as they are"},
@@ -49,12 +48,12 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Fields that hold secrets, with the reasons; Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# The header of a version that is not flexible, and of one that is.
+# Header versions of inflexible and of flexible versions.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
 def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec, in normal form, with what it lacks of `headerVersions`, `fallback`, `recordFormats` and `sensitive`."""
+    """Return a spec in normal form with `headerVersions`, `fallback`, `recordFormats` and `sensitive` added."""
     added: dict[str, Any] = {}
     if spec["type"] in _HEADERS and spec["validVersions"] != "none":
         added["headerVersions"] = _header_versions(spec)
@@ -72,13 +71,13 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """The field, marked as sensitive if its name is among these, with the fields below it."""
+    """Return the field with itself and its subfields marked as sensitive if their names are among these."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """The field with `recordFormats`, if it holds records, or in the fields below it."""
+    """Return the field with `recordFormats` added to it or its subfields if they hold records."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]
@@ -86,13 +85,13 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """What holds from each of some versions on, as ranges without end."""
+    """Turn start versions into gapless ranges, the last of them open."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Ranges from 0 on without end, so that a reader of an unsupported version still finds the header."""
+    """Return ranges from 0 on without end, so that a reader of an unsupported version still finds the header."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))
@@ -112,6 +111,6 @@ def _negotiates(spec: Mapping[str, Any]) -> bool:
 
 
 def _can_fall_back(spec: Mapping[str, Any]) -> bool:
-    """Whether version 0 can be told by its error code, as KIP-511 needs it."""
+    """Whether version 0 begins with its error code, as KIP-511 requires."""
     has_error_code = [(field["name"], field["type"]) for field in spec["fields"][:1]] == [("ErrorCode", "int16")]
     return has_error_code and 0 in Versions.parse(spec["validVersions"])

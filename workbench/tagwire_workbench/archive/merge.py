@@ -1,12 +1,12 @@
-"""Two specs of one message, of a newer and an older release, merged into one with the versions of both.
+"""Merge a newer and an older spec of one message into a spec with the versions of both.
 
-The newer spec decides about the versions that it has, including names; the older one adds those that
-the newer has dropped. Fields are paired by their places in common versions (`field_matching`), so
-renamed fields are kept. The ranges of each field then cover the versions in which either spec has it;
-the newer spec's own text is kept if it says that already.
+The newer spec decides the versions that it has, including names; the older one adds versions that the newer one
+dropped. Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are kept.
+The ranges of each field then cover the versions in which either spec has it; a range of the newer spec that already
+covers them is kept as written.
 
-Attributes of the message are merged likewise: each side decides about its own versions. `collect`
-proves afterwards, on layouts, that a merge keeps the bytes of every version.
+Attributes of the message are merged likewise: each side decides its own versions. `collect` then proves, on layouts,
+that a merge keeps the bytes of every version.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,16 +27,16 @@ _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 
 
 def merged(newer: Spec, older: Spec) -> dict[str, Any]:
-    """The newer spec with the versions that only the older one has.
+    """Return the newer spec with the versions that only the older one has added.
 
-    Raises SpecError if no spec can express both: ranges with gaps, fields that can't
-    be paired, and anything else that breaks a rule of the spec language.
+    Raises SpecError if no spec can express both: ranges with gaps, fields that can't be paired, and anything else that
+    breaks a rule of the spec language.
     """
     ours, theirs = (set(Versions.parse(spec["validVersions"])) for spec in (newer, older))
     added = theirs - ours
     if not added:
         return dict(newer)
-    if not ours:  # the API is gone: all that is known of it is the older spec
+    if not ours:  # the API was removed: only the older spec describes it
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
         raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """A struct in both specs (or in one), and the versions in which each side decides about it."""
+    """A struct in one or both specs, and the versions that each side decides."""
 
     newer: Spec | None
     older: Spec | None
@@ -59,7 +59,7 @@ class _Sides:
 
 
 class _Merge:
-    """The work on one pair of specs."""
+    """The merge of one pair of specs."""
 
     def __init__(self, newer: Spec, older: Spec, ours: set[int], added: set[int]) -> None:
         self.newer = newer
@@ -72,7 +72,7 @@ class _Merge:
             side: {each["name"]: each for each in spec.get("commonStructs", ())} for side, spec in self.sides()
         }
         self.used: dict[str, list[_Sides]] = {}
-        """The uses of each common struct, by the name that it has in the result."""
+        """The uses of each common struct, by its name in the result."""
 
     def sides(self) -> tuple[tuple[str, Spec], tuple[str, Spec]]:
         return ("newer", self.newer), ("older", self.older)
@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """A range of the message, in which each side decides about its own versions."""
+        """Return a range of the message, in which each side decides its own versions."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +105,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """The values of each side for its own versions, in gapless ranges from 0 to the highest version."""
+        """Return each side's values for its own versions, in gapless ranges from 0 to the highest version."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         said = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -119,7 +119,7 @@ class _Merge:
     # ------------------------------------------------------------ fields
 
     def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
-        """The fields of a struct, those that only the older side has where they stood."""
+        """Return the fields of a struct; fields that only the older side has keep their position."""
         ours = list(sides.newer["fields"]) if sides.newer else []
         theirs = list(sides.older["fields"]) if sides.older else []
         partners = self.pairing.fields(newer_struct, older_struct, ours, theirs)
@@ -134,7 +134,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # the older side's, and in none of the versions that it decides about
+            return None  # only the older side has it, in none of the versions that it decides
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -142,7 +142,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # tags are in versions of the field only (TW605); other ranges may say more than it has
+            # tags exist only in versions of the field (TW605); other ranges may be wider than the field's
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -152,7 +152,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """The field with the struct that it declares, or with the use of the common one noted."""
+        """Return the field with its struct merged, or note its use of a common struct."""
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -168,13 +168,13 @@ class _Merge:
         return field
 
     def declared(self, side: str, field: Spec | None) -> Spec | None:
-        """Where the struct of a field is declared: in itself or in the common structs."""
+        """Return the declaration of a field's struct: the field itself, or a common struct."""
         if field is None:
             return None
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """The common structs in use, each merged over all versions in which it is used."""
+        """Return the common structs in use, each merged over all versions in which it is used."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -196,13 +196,13 @@ def _joined(uses: Sequence[_Sides]) -> _Sides:
 
 
 def _struct_name(type: str) -> str:
-    """The struct of a field's type; empty for primitives and arrays of them."""
+    """Return the struct of a field's type; empty for primitives and arrays of them."""
     bare = type.removeprefix("[]")
     return bare if bare[:1].isupper() else ""
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """The value for a version; empty if there is none."""
+    """Return the value for a version; empty if there is none."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -210,7 +210,7 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Our fields in our order, each with its partner; theirs without one come after the field that they follow."""
+    """Yield our fields in order, each with its partner; unpaired older fields follow their predecessor."""
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None
@@ -228,14 +228,14 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Those of a field's versions that a range of it holds; where it has no flexible ones of its own, its message's."""
+    """Return the versions within a field's range; flexible versions default to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """The text of a range that holds the versions inside and none of those outside; the declared one if it does."""
+    """Return a range that covers `inside` and excludes `outside`, as declared if possible."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -246,7 +246,7 @@ def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[i
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """The range of these versions, open where none above it is excluded."""
+    """Return the range of these versions, open if no higher version is excluded."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -1,10 +1,8 @@
-"""Coordinator records as they are written since 4.1: keys with a type, and values found through them.
+"""Convert coordinator records to their form since 4.1: keys have a type, and values are found by it.
 
-What a record of a coordinator is, the two bytes before its key say. Up to 4.0
-the specs had them as the version of the key (`GroupMetadataKey`, version 2);
-since then a key has an `apiKey`, that number, and version 0 alone. The bytes are
-the same. Where one key had two versions (`OffsetCommitKey`, 0 and 1), they are
-two messages now, the older ones named Legacy...
+The two bytes before a coordinator record's key hold its type. Up to 4.0 the specs described the type as the key's
+version (`GroupMetadataKey`, version 2); since then a key has this number as `apiKey`, and only version 0. The bytes are
+the same. A key with two versions (`OffsetCommitKey`, 0 and 1) is now two messages; the older one is named Legacy...
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +19,9 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 
 
 def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
-    """The specs of a release, those of coordinator records in the form of today.
+    """Return the specs of a release with coordinator records in their modern form.
 
-    Raises SpecError for a key as Kafka has none: of more than two types, or flexible.
+    Raises SpecError for a key that can't be converted: with more than two types, or flexible.
     """
     all_specs = list(specs)
     keys = {
@@ -65,7 +63,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """The key of one record type: what version `type` of the old spec says."""
+    """Return the key of one record type, from version `type` of the old spec."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),
@@ -81,7 +79,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """A message or field with the members that it has in one version, which is 0 from now on."""
+    """Return a message or field with its members in one version, which becomes version 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:

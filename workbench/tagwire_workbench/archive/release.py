@@ -1,8 +1,8 @@
 """The specs of one release, from all its jars, identified as in the archive.
 
-Every release is converted to today's conventions before releases are compared: mistakes corrected,
-prose removed, each spec in its component, coordinator records with their keys (`modern_records`).
-Facts that Kafka has in code (headers) are added later, when specs are written.
+Every release is converted to today's conventions before releases are compared: mistakes corrected, prose removed, each
+spec in its component, coordinator records with their keys (`modern_records`). Facts that are only in Kafka's code
+(headers) are added later, when specs are written.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """Something of a source that was taken although it is not as it should be."""
+    """A flaw in a source that was accepted."""
 
     origin: str
     text: str
@@ -35,14 +35,14 @@ class ImportNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSpec:
-    """The facts of one message and where they come from."""
+    """The facts about one message, and their origin."""
 
     name: str
     component: str
     spec: dict[str, Any]
     """The spec in normal form."""
     origin: str
-    """The file, in a jar `jar!entry`."""
+    """The file; in a jar `jar!entry`."""
     notes: tuple[ImportNote, ...] = ()
 
 
@@ -55,14 +55,14 @@ class SpecSource:
 
     @property
     def components(self) -> dict[str, int]:
-        """How many specs each detected component has here."""
+        """The number of specs per detected component."""
         names = [spec.component for spec in self.specs]
         return {name: names.count(name) for name in sorted(set(names))}
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release; `name` is as in `4.4.0`, or empty where the sources tell none."""
+    """The sources of one release; `name` is as in `4.4.0`, or empty if the sources don't name it."""
 
     name: str
     sources: tuple[SpecSource, ...]
@@ -71,7 +71,7 @@ class Release:
     def specs(self) -> list[ImportedSpec]:
         """The specs of all sources, each message once.
 
-        Two jars may hold the same spec, not two different ones of a name: raises SpecError.
+        Two jars may hold the same spec, but not different specs with one name: raises SpecError.
         """
         chosen: dict[str, ImportedSpec] = {}
         for spec in (spec for source in self.sources for spec in source.specs):
@@ -89,12 +89,11 @@ class Release:
 def read_releases(
     paths: Sequence[Path], *, component: str | None = None, progress: Callable[[Path], None] = lambda path: None
 ) -> list[Release]:
-    """The releases that jars and directories hold, newest first; nothing is written.
+    """Return the releases in jars and directories, newest first; nothing is written.
 
-    Release and component of each follow from its name (`kafka-clients-4.4.0.jar`);
-    `component` is for sources that tell none, and wins over what they tell. A jar
-    without specs is an empty source. Raises SpecError, for specs that break rules
-    with all problems of all sources.
+    Release and component follow from each source's name (`kafka-clients-4.4.0.jar`); `component` is for sources whose
+    names lack it, and takes precedence. A jar without specs is an empty source. Raises SpecError; for specs that break
+    rules with all problems of all sources.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
@@ -116,7 +115,7 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """A jar of a release may have no specs, as long as others have some; a folder without any is a slip."""
+    """Raise SpecError for a folder without specs, or if no source has any. Single jars may be empty."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
@@ -136,11 +135,11 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """The facts of a spec that the reader accepts."""
+    """Return the facts of a spec that the reader accepts."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API is gone and its key stays reserved: whatever else the spec says has no meaning any more.
+        # The API was removed and its key stays reserved; the rest of the spec has no meaning any more.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:
@@ -151,7 +150,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
 
 
 def _facts(value: Any) -> Any:
-    """The tree without its prose."""
+    """Return the tree without `about`."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return {key: _facts(member) for key, member in members.items() if key != "about"}
@@ -165,13 +164,13 @@ def _facts(value: Any) -> Any:
 
 
 def message_of(spec: dict[str, Any]) -> MessageSpec:
-    """The model of a spec in normal form. Raises SpecError if it breaks a rule of the language."""
+    """Return the model of a spec in normal form. Raises SpecError if it breaks a rule."""
     return _message(canonical_text(spec))
 
 
 @lru_cache(maxsize=4096)
 def _message(text: str) -> MessageSpec:
-    """Kept, since most specs are the same in many releases."""
+    """Cached, since most specs are the same in many releases."""
     result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
     if result.message is None:
         raise spec_error([problem for problem in result.problems if problem.severity == "error"])
@@ -179,7 +178,7 @@ def _message(text: str) -> MessageSpec:
 
 
 def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """The wire text of each version of a spec in normal form."""
+    """Return the wire text of each version of a spec in normal form."""
     return _wire_texts(canonical_text(spec), names)
 
 

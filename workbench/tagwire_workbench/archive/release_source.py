@@ -1,10 +1,10 @@
-"""The sources of a release: texts of specs from a jar or a directory, before they are parsed.
+"""Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so nothing in it is trusted: a name of an entry that leads outside rejects the jar,
-and reading is bounded regardless of the sizes in its directory. No entry is extracted to its own name.
+A jar is a download, so nothing in it is trusted: an entry name that leads outside rejects the jar, and reading is
+bounded regardless of the sizes in its directory. No entry is extracted to its own name.
 
-The component of a spec, which distinguishes the record keys of Kafka's coordinators, follows from the
-artifact that holds it.
+The component of a spec, which distinguishes the record keys of Kafka's coordinators, follows from the artifact that
+holds it.
 """
 
 import re
@@ -28,37 +28,37 @@ COMPONENTS: Final = {
     "kafka-transaction-coordinator": "transaction",
     "kafka_2.13": "core",
 }
-"""The component of each artifact of org.apache.kafka that has specs; core's have moved to others since."""
+"""The component of each org.apache.kafka artifact with specs; core's specs have since moved to others."""
 
 SPEC_BYTES: Final = 1 << 20
-"""The most that one spec may have; the largest of Kafka 4.4.0 has 13 kB."""
+"""Maximum size of a spec; the largest in Kafka 4.4.0 has 13 kB."""
 TOTAL_BYTES: Final = 64 << 20
-"""The most that the specs of one source may have together."""
+"""Maximum total size of the specs in one source."""
 
 _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?(?:_\d+\.\d+)?)-(?P<release>\d[\w.-]*)")
 
 _ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
-"""What zipfile raises for an archive that is damaged or encrypted."""
+"""The errors that zipfile raises for damaged or encrypted archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecText:
-    """The text of one spec; `origin` is its file, in a jar `jar!entry`."""
+    """The source of one spec; `origin` is its file, in a jar `jar!entry`."""
 
     origin: str
     name: str
-    """The file's own name, without `.json`."""
+    """The file name without `.json`."""
     component: str
     text: str
 
 
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
-    """The specs of a jar or of a directory, sorted by path.
+    """Yield the specs of a jar or directory, sorted by path.
 
-    `component` is for a source whose name does not tell it, and wins over what its name tells.
-    Raises SpecError for what can't be read or is hostile.
+    `component` is for a source whose name lacks it, and takes precedence over the name. Raises SpecError for unreadable
+    or hostile sources.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")
@@ -71,7 +71,7 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
 
 
 def release_name(source: Path) -> str:
-    """The release of a jar or folder, as in `kafka-clients-4.4.0.jar`; "" if no part of its path tells one."""
+    """Return the release in the name of a jar or folder, as in `kafka-clients-4.4.0.jar`; "" if there is none."""
     for part in reversed(source.parts):
         released = _RELEASED.fullmatch(part.removesuffix(".jar"))
         if released and "." in released["release"]:
@@ -129,8 +129,7 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """The component that the nearest telling part of the path names: an artifact, its module in Kafka's source tree,
-    or, for the folder that the file lies in, the component itself."""
+    """Return the component that the innermost path part names: an artifact, its source module, or a component."""
     folders = path.resolve().parent.parts
     if folders[-1] in COMPONENTS.values():
         return folders[-1]

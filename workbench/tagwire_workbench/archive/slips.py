@@ -1,7 +1,7 @@
-"""Mistakes in released specs that Kafka's own reader accepts: corrected and reported.
+"""Correct and report mistakes in released specs that Kafka's own reader accepts.
 
-The spec language rejects these, because authors of new specs can correct them. A release can't change
-any more:
+The spec language rejects these mistakes, because authors of new specs can correct them. A release can't change any
+more:
 
 - text after the end of the object (a second closing bracket in 2.8.2): removed;
 - a duplicate key in an object (3.8.1): the last one counts, as in Kafka's reader;
@@ -29,9 +29,9 @@ _MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
 
 
 def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
-    """The plain tree of a spec, the corrections in it, and all other errors.
+    """Return the plain tree of a spec, the corrections, and all other errors.
 
-    The tree is None if there are errors; it must not be changed.
+    The tree is None if there are errors. Callers must not change it, because it is cached.
     """
     tree, notes, errors = _mended(source.text)
     return tree, notes, [replace(problem, file=source.origin) for problem in errors]
@@ -39,7 +39,7 @@ def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], li
 
 @lru_cache(maxsize=4096)
 def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Kept, since most specs have the same text in many releases."""
+    """Cached, since most specs are the same in many releases."""
     text, notes = _without_rest(text)
     errors = _errors(text)
     if any(problem.rule not in _MENDED for problem in errors):
@@ -51,7 +51,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; none is assumed")
-    if errors:  # what is wrong behind the slips could not be seen before
+    if errors:  # errors that the corrected mistakes have hidden
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 
@@ -62,13 +62,13 @@ def _errors(text: str) -> tuple[Problem, ...]:
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """The entity types of a spec that Kafka does not have, as an option: forks have their own."""
+    """Return a spec's entity types that Kafka doesn't have, as an option: forks have their own."""
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """The text up to what follows the spec, if something does."""
+    """Return the source without text after the spec, and a note about the removal."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]

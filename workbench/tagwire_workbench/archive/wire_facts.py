@@ -1,13 +1,12 @@
-"""The wire format of one version as a text, and the digest of that text.
+"""The wire format of one version as a string, and its digest.
 
-Two versions have the same bytes exactly if they have the same text: it has types, nullability, length
-encodings, order and tags, but no names or defaults (renaming a field moves no byte). A variant with
-names is for people.
+Two versions have the same bytes exactly if their strings are equal: they have types, nullability, length encodings,
+order and tags, but no names or defaults (renaming a field moves no byte). A variant with names is for people.
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 
-`?` is "may be null", `{}` a struct, `<>` its tagged section, `<<>>` the optional
-buffer of KIP-482's first draft. Strings and bytes without "compact" have fixed-width lengths.
+`?` means nullable, `{}` a struct, `<>` its tagged section, `<<>>` the optional buffer of KIP-482's first draft. Strings
+and bytes without "compact" have fixed-width lengths.
 """
 
 from hashlib import sha256
@@ -28,12 +27,12 @@ from tagwire.layout import (
 
 
 def wire_text(layout: Layout, *, names: bool = False) -> str:
-    """The text of a layout, with the names of fields if they are wanted."""
+    """Return the wire text of a layout, optionally with field names."""
     return _members(layout.root, names=names)
 
 
 def digest_of(text: str) -> str:
-    """16 hexadecimal digits: the digest of a layout's text without names, so of the bytes of a version."""
+    """Return the digest of a wire text without names, as 16 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -59,7 +58,7 @@ def _type(type: Type, *, names: bool) -> str:
     if isinstance(type, Array):
         return f"{_code(type.length)}[]{_type(type.element, names=names)}{'?' if type.nullable else ''}"
     if isinstance(type, Sized):
-        # `records` are bytes with a meaning; a field's change from one to the other moved no byte.
+        # `records` are bytes with a meaning; changing a field from one to the other moves no byte.
         name = "bytes" if type.wire.family == "binary" else type.wire.name
         return f"{_code(type.length)}{name}{'?' if type.nullable else ''}"
     return str(type)

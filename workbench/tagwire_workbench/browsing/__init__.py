@@ -1,1 +1,1 @@
-"""`tagwire browse`: captures and logs in a terminal; what is not a widget knows nothing of textual."""
+"""`tagwire browse`: captures and logs in a terminal. Only the widgets depend on textual."""

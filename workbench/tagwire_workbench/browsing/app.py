@@ -1,4 +1,4 @@
-"""The browser: a list of entries above, and of the one under the cursor its fields beside its bytes."""
+"""The browser: a list of entries at the top, and below it the fields and the bytes of the selected entry."""
 
 from shlex import quote
 from typing import ClassVar, Final
@@ -25,7 +25,7 @@ from tagwire_workbench.browsing.reader import Reader
 from tagwire_workbench.browsing.view import View
 
 _TICK: Final = 0.1
-"""Seconds between two looks at what was read meanwhile."""
+"""Seconds between updates of the display."""
 _FAULT: Final = "is=fault"
 
 
@@ -50,7 +50,7 @@ class Browser(App[None]):
     ]
 
     def __init__(self, listing: Listing, registry: Registry, title: str, *, text: str = "", follows: bool) -> None:
-        """`text` is a filter. Raises FilterError."""
+        """Make a browser with a filter `text`. Raises FilterError."""
         super().__init__()
         self.listing = listing
         self.reader = Reader(listing)
@@ -61,8 +61,8 @@ class Browser(App[None]):
         self._note = name_note(registry)
         self._asked = "filter"
         self._states: list[int] = []
-        """Whether the visible entries are at fault, as it was drawn last."""
-        # Kept, since they are changed while another screen is shown.
+        """The error states of the visible entries, as last drawn."""
+        # Kept as attributes, because these widgets are updated while another screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -83,7 +83,7 @@ class Browser(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        # Where colours are off, only attributes of text tell what is under a cursor.
+        # Without colours, only text attributes show what is under a cursor.
         self.set_class(self.no_color, "colourless")
         self.entries.focus()
         self.reader.start()
@@ -98,10 +98,10 @@ class Browser(App[None]):
         self._timer.stop()
         self.reader.stop()
 
-    # ------------------------------------------------------------ what was read meanwhile
+    # ------------------------------------------------------------ updates from the reader
 
     def take_over(self) -> None:
-        """Show what the reader has found since the last time."""
+        """Show what the reader has found since the last update."""
         entries = self.entries
         has_grown = entries.grow()
         if has_grown and self.follows:
@@ -111,7 +111,7 @@ class Browser(App[None]):
             self.reader.visible = visible
             self.reader.wake()
         states = [self.listing.states[entry] for entry in visible]
-        if states != self._states:  # what is at fault is known now
+        if states != self._states:  # error states became known
             self._states = states
             entries.refresh()
         self.heading.update(self._heading())
@@ -140,12 +140,12 @@ class Browser(App[None]):
         text = "nothing matches the filter; Escape clears it" if view.text else "the input is empty"
         self._show(None, text if is_all else "")
 
-    # ------------------------------------------------------------ the entry under the cursor
+    # ------------------------------------------------------------ the selected entry
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         """Show the fields and bytes of an entry."""
         if event.entry != self.entries.entry:
-            return  # the cursor is elsewhere already
+            return  # the cursor has already moved on
         try:
             looked = self.listing.look(event.entry)
         except TagwireError as error:
@@ -166,7 +166,7 @@ class Browser(App[None]):
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
         """Mark the bytes of a field."""
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # else another entry is shown already
+        if cursor is not None and cursor.data is item:  # otherwise another entry is already shown
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
@@ -178,7 +178,7 @@ class Browser(App[None]):
     # ------------------------------------------------------------ filters
 
     def apply_filter(self, text: str) -> bool:
-        """Show the entries that match a filter; returns whether the filter makes sense, and says so if not."""
+        """Show the entries that match a filter. Returns whether the filter is valid, and notifies the user if not."""
         try:
             view = View(self.listing, parse_filter(text, self.listing.keys), text.strip())
         except FilterError as error:
@@ -207,14 +207,14 @@ class Browser(App[None]):
         self._asked = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)  # it would stay where it was in an earlier text
+        self.prompt.cursor_position = len(self.prompt.value)  # the prompt keeps the position of the previous text
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True
         self.prompt.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take what was typed."""
+        """Apply the prompt's value."""
         take = self.apply_filter if self._asked == "filter" else self._go_to_number
         if take(event.value):
             self._close_prompt()
@@ -229,7 +229,7 @@ class Browser(App[None]):
         elif self.entries.view.text:
             self.apply_filter("")
 
-    # ------------------------------------------------------------ places
+    # ------------------------------------------------------------ navigation
 
     def _go_to_number(self, text: str) -> bool:
         entry = self.listing.entry_of(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -248,7 +248,7 @@ class Browser(App[None]):
         self._go_to(partner)
 
     def _go_to(self, entry: int) -> None:
-        """Put the cursor on an entry; a filter that hides it is cleared."""
+        """Put the cursor on an entry, clearing a filter that hides it."""
         self.follows = False
         entries = self.entries
         if not entries.view.has(entry):

@@ -1,4 +1,4 @@
-"""The batches of segments as a listing: their places come from their heads, and their records are read when shown."""
+"""A listing of the batches in segments: headers give their positions, and records are read when shown."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tagwire_workbench.browsing.listing import FAULTY, Column, Listing, Looked, 
 
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
-"""Bytes that are shown of what is no batch."""
+"""Maximum bytes shown of a rest that is not a batch."""
 _CUT: Final = "TWL101"
 
 
@@ -45,7 +45,7 @@ class BatchListing(Listing):
     def __init__(
         self, find: Callable[[], Sequence[Segment]], formats: FormatSet, limits: Limits, *, follows: bool
     ) -> None:
-        """`find` lists the segments that there are now."""
+        """Make a listing; `find` returns the current segments."""
         super().__init__()
         self.formats = formats
         self.limits = limits
@@ -53,14 +53,14 @@ class BatchListing(Listing):
         self._follows = follows
         self._segments: list[Segment] = []
         self._next: list[int | None] = []
-        """For each segment where its next batch begins; None where nothing can follow."""
+        """Start of the next batch in each segment; None if nothing can follow."""
         self._seen: list[tuple[int, int]] = []
-        """For each segment the size and time of its file when it was read last."""
+        """Size and modification time of each segment when it was last read."""
         self._files = array("i")
         self._starts = array("q")
         self._sizes = array("q")
         self._ends = array("q")
-        """The last offsets; -1 for what is no batch."""
+        """The last offsets; -1 for bytes that are not a batch."""
         self._done = 0
         self._total = 1
         self._fields = lru_cache(maxsize=1000)(self._read_cells)
@@ -92,7 +92,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """The batches that a segment has more than before. Raises LogPathError."""
+        """Read the new batches of a segment. Raises LogPathError."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -109,7 +109,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # a batch that is being written is no fault
+            if not (self._follows and error.rule == _CUT):  # an unfinished batch is not an error when following
                 self._add_rest(number, place, segment)
                 self._next[number] = None
         yield True
@@ -124,7 +124,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """What can't be a batch, up to the end of the segment."""
+        """Add the rest of a segment, which can't be a batch."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 
@@ -132,7 +132,7 @@ class BatchListing(Listing):
         return (str(entry + 1), self._place(entry), *self._fields(entry))
 
     def _place(self, entry: int) -> str:
-        """The partition; the file where its folder is none."""
+        """Return the partition, or the file name outside of a partition folder."""
         path = self._segments[self._files[entry]].path.absolute()
         return printable(path.parent.name if partition_name(path.parent) else path.name)
 
@@ -148,7 +148,7 @@ class BatchListing(Listing):
         return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
 
     def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
-        """Raises LogError, LogPathError."""
+        """Return the batch of an entry. Raises LogError, LogPathError."""
         path = self._segments[self._files[entry]].path
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)
@@ -206,7 +206,7 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Whether a batch has one of the offsets; a batch begins after the one before it ends."""
+        """Return a test for a batch with one of the offsets; a batch begins after the previous one ends."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:
@@ -222,7 +222,7 @@ class BatchListing(Listing):
         return int(text) if text.isdigit() else self._ends[entry]
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Keys, values and headers of the records."""
+        """Yield the cells, and the keys, values and headers of the records."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
             for record in self._batch(entry):
@@ -235,14 +235,14 @@ class BatchListing(Listing):
             return
 
     def close(self) -> None:
-        """Files are open only while they are read."""
+        """Do nothing: files are only open while they are read."""
 
     def neighbours(self, entry: int) -> dict[str, str]:
         return {"partition": self._place(entry)}
 
 
 def _time(milliseconds: int) -> str:
-    """A timestamp as people read it; "" where there is none."""
+    """Format a timestamp; "" if there is none."""
     try:
         when = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (OverflowError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Bytes in hex and as text, as a widget: those of a field are between brackets, and one has the cursor."""
+"""A widget of bytes as hex and text, with the selected field in brackets, and a cursor."""
 
 from bisect import bisect_right
 from typing import Any, ClassVar
@@ -19,17 +19,17 @@ _EMPTY = Buffer("bytes", b"")
 
 
 def _width(number: int) -> int:
-    """The characters of a line of so many bytes: the offset; of each byte its hex, a blank or bracket, and text."""
+    """Return the line width for `number` bytes: the offset, then hex with a separator and a character for each byte."""
     return _OFFSET + 4 * number + 2
 
 
 def width_beside(whole: int) -> int:
-    """How wide the bytes are best in a terminal: up to some half of it, with room for a scroll bar."""
+    """Return the width of the byte view: up to about half of the terminal, with a scroll bar."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 
 class ByteView(ScrollView, can_focus=True):
-    """Lines of bytes. `Pointed` says that the cursor was moved to another byte."""
+    """Lines of bytes. `Pointed` is sent when the cursor moves to another byte."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1)", "previous byte", show=False),
@@ -58,12 +58,12 @@ class ByteView(ScrollView, can_focus=True):
 
     @property
     def bytes_a_line(self) -> int:
-        """As many as fit."""
+        """The number of bytes that fit on a line."""
         width = self.scrollable_content_region.width
         return next((each for each in _WIDTHS if _width(each) <= width), _WIDTHS[-1])
 
     def show(self, buffer: Buffer, begin: int, end: int) -> None:
-        """Show bytes, some of them as those of the field that is looked at."""
+        """Show bytes, marking those of the selected field."""
         if buffer is not self.buffer:
             self.buffer = buffer
             self.scroll_to(y=0, animate=False, force=True)
@@ -108,7 +108,7 @@ class ByteView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         number = self.bytes_a_line
-        column = event.x - _OFFSET  # a bracket belongs to the byte behind it
+        column = event.x - _OFFSET  # a bracket belongs to the next byte
         index = column // 3 if column < 3 * number else column - 3 * number - 2
         offset = (self.scroll_offset.y + event.y - 1) * number + index
         if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):
@@ -118,7 +118,7 @@ class ByteView(ScrollView, can_focus=True):
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        """The title, or the bytes of a line: offset, hex and text."""
+        """Return the title, or a line of bytes: offset, hex and text."""
         width = self.scrollable_content_region.width
         if y == 0:
             place = f" {self.begin}-{self.end - 1} of" if self.begin < self.end else ""

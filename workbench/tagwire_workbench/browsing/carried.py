@@ -1,6 +1,6 @@
-"""The records of a frame read without a trace, for filters: they ask all frames, and a trace is for a person.
+"""Read the records of a frame without a trace, because filters test every frame.
 
-Where this can't tell, it says so, and the frame is explained.
+If these functions can't decide, the caller explains the frame.
 """
 
 from typing import Any
@@ -23,14 +23,14 @@ def are_fine(asked: Asked, message: Any, version: int) -> bool:
 
 
 def unpacked_records(asked: Asked, message: Any, version: int) -> list[bytes] | None:
-    """What is packed in the records of a message; None where only its trace tells."""
+    """Return the decompressed records of a message; None if only its trace can show them."""
     found = []
     try:
         for carried in decode_records(message, version, format=asked.records, limits=asked.limits):
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.described_by.records is None:  # a wrapper of messages, which may be packed again
+                if batch.described_by.records is None:  # a wrapper message, whose content may be compressed again
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:

@@ -1,4 +1,4 @@
-"""The list of entries as a widget: it draws the lines that are visible, so its length costs nothing."""
+"""The list of entries as a widget, which draws only visible lines, so that any length is fast."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from tagwire_workbench.browsing.view import View
 
 
 def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
-    """The texts of a line in their columns, cut to a width; the last column has what is left."""
+    """Return a line of cells cut to a width; the last column gets the remaining width."""
     line = ""
     for column, cell in zip(columns, cells, strict=True):
         if not column.width:
@@ -30,7 +30,7 @@ def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
 
 
 class EntryList(ScrollView, can_focus=True):
-    """Lines of entries with a cursor. `Chosen` says that another entry is under the cursor."""
+    """Lines of entries with a cursor. `Chosen` is sent when the cursor moves to another entry."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "previous", show=False),
@@ -43,7 +43,7 @@ class EntryList(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--fault", "list--title"}
 
     class Chosen(Message):
-        """Another entry is under the cursor."""
+        """The cursor moved to another entry."""
 
         def __init__(self, entry: int) -> None:
             super().__init__()
@@ -53,7 +53,7 @@ class EntryList(ScrollView, can_focus=True):
         super().__init__(**words)
         self.view = view
         self.cursor = 0
-        """The place of the cursor in the view."""
+        """Index of the cursor in the view."""
         self._told: int | None = None
         self._shown_length = -1
 
@@ -70,7 +70,7 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def _rows(self) -> int:
-        """The lines for entries; the first line has titles."""
+        """Number of lines for entries; the first line has the titles."""
         return self.scrollable_content_region.height - 1
 
     def show(self, view: View, entry: int | None) -> None:
@@ -82,7 +82,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def grow(self) -> bool:
-        """Take over what the view has more than before; returns whether it has."""
+        """Show new entries of the view. Returns whether there are any."""
         if len(self.view) != self._shown_length:
             self._shown_length = len(self.view)
             self.virtual_size = Size(self.scrollable_content_region.width, self._shown_length + 1)
@@ -132,7 +132,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def render_line(self, y: int) -> Strip:
-        """A line: the titles, or an entry with `>` where the cursor is and `!` where it is at fault."""
+        """Return the title line, or an entry with `>` at the cursor and `!` for an error."""
         width = self.scrollable_content_region.width
         listing = self.view.listing
         if y == 0:

@@ -1,4 +1,4 @@
-"""The tree of fields as a widget; branches are made when they are opened."""
+"""The field tree as a widget; branches are filled when they are opened."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from textual.widgets.tree import TreeNode
 from tagwire_workbench.browsing.outline import Buffer, Item, way_to
 
 _OPENED = 40
-"""Items that are shown at first."""
+"""Items initially shown."""
 _STYLES = {
     "number": "cyan",
     "text": "green",
@@ -24,7 +24,7 @@ _STYLES = {
 
 
 class FieldTree(Tree[Item]):
-    """The fields of an entry. `Selected` says that another one is under the cursor."""
+    """The fields of an entry. `Selected` is sent when the cursor moves to another field."""
 
     class Selected(Message):
         """A field is under the cursor."""
@@ -39,7 +39,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry: its body opened as far as it is short, the way to a fault if there is one."""
+        """Show another entry, with its short branches opened, or the path to an error."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -54,7 +54,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch, and those in it, as long as all of it is short."""
+        """Open a branch and its subbranches as long as everything is short."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -65,7 +65,7 @@ class FieldTree(Tree[Item]):
             waiting += node.children
 
     def _open_way(self, node: TreeNode[Item], way: Sequence[Item]) -> TreeNode[Item]:
-        """Open the branches on a way; gives the node at its end."""
+        """Open the branches on a path, and return the node at its end."""
         for item in way:
             if node is not self.root:
                 self._open(node)
@@ -73,7 +73,7 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        assert self.last_line >= -1  # asking for it gives the nodes that were added their lines
+        assert self.last_line >= -1  # reading `last_line` assigns lines to added nodes
         self.move_cursor(node)
 
     def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:
@@ -89,17 +89,17 @@ class FieldTree(Tree[Item]):
         node.expand()
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Item]) -> None:
-        """Make what is in a branch."""
+        """Fill a branch."""
         if event.node.data is not None and not event.node.children:
             self._add(event.node, event.node.data.children)
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Item]) -> None:
-        """Tell which field is looked at."""
+        """Send the selected field."""
         if event.node.data is not None and event.node is self.cursor_node:
             self.post_message(self.Selected(event.node.data))
 
     def reveal(self, buffer: Buffer, offset: int) -> None:
-        """Put the cursor on the field of a byte; those around it are opened."""
+        """Put the cursor on the field of a byte, opening the branches around it."""
         around = self.cursor_node or self.root
         while around.parent is not None and (around.data is None or around.data.buffer is buffer):
             around = around.parent

@@ -1,8 +1,7 @@
-"""Where the frames of a capture come from: lines of JSON, a network capture, or a stream of sized frames.
+"""The sources of frames: lines of JSON, a network capture, or a stream of length-prefixed frames.
 
-Each reads its file in slices into a `FrameTable`, and gives the bytes of a frame again by its
-row. Lines and streams are read from their file; a network capture has its frames in pieces, so
-they are put together once, in a temporary file.
+Each source reads its file in slices into a `FrameTable`, and returns a frame's bytes by its row. Lines and streams are
+reread from their file; frames of a network capture are in pieces, so they are assembled once, in a temporary file.
 """
 
 import tempfile
@@ -22,28 +21,28 @@ from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPO
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
 _AT_ONCE: Final = 1000
-"""Frames that are read before what was read is shown."""
+"""Frames read before the display is updated."""
 _START: Final = 8
-"""Bytes of a frame that tell its API, version and correlation ID."""
+"""Bytes of a frame with its API, version and correlation ID."""
 
 
 class FrameFile(Protocol):
     """A file of frames."""
 
     fault: str
-    """Why reading ended before the file did; "" if it did not."""
+    """Why reading ended before the end of the file; "" if it did not."""
 
     @property
     def progress(self) -> float:
-        """How much was read, up to 1."""
+        """The fraction that was read, up to 1."""
         ...
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        """Add the frames in slices; False where there are no more for now."""
+        """Add the frames in slices; yields False if there are no more for now."""
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
-        """A frame with its bytes; a response has its API."""
+        """Return a frame with its bytes; a response has its API."""
         ...
 
     def close(self) -> None:
@@ -52,13 +51,13 @@ class FrameFile(Protocol):
 
 
 class LineFile:
-    """Lines of JSON, packed with gzip or not. With `follows`, the file is read on when it grows."""
+    """Lines of JSON, optionally gzipped. With `follows`, reading continues when the file grows."""
 
     def __init__(self, file: GrowingFile, *, follows: bool) -> None:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # as on the first line of the screen: a path would leave no room for what is wrong
+        self._name = file.path.name  # without the path, which would leave no room for the error on the screen
 
     @property
     def progress(self) -> float:
@@ -81,7 +80,7 @@ class LineFile:
             first, *lines = data.split(b"\n")
             parts.append(first)
             if not lines:
-                continue  # a line may be longer than many slices
+                continue  # a line may span many slices
             lines = [b"".join(parts), *lines]
             parts = [lines.pop()]
             for place, line in enumerate(lines, 1):
@@ -102,7 +101,7 @@ class LineFile:
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *place)  # it is said when somebody looks
+            table.add_damaged(number, *place)  # the error is shown when the frame is selected
             return
         if line.is_close:
             return
@@ -132,14 +131,14 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """A response has the API that the table says, its request's if it does not say one itself."""
+    """Add the API from the table, which may come from the request, to a response without one."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))
 
 
 class NetworkFile:
-    """A network capture (pcap, pcapng). Its frames are sorted by time when all are read: some are found late."""
+    """A network capture (pcap, pcapng). Its frames are sorted by time after reading, since some are found late."""
 
     def __init__(self, path: Path, port: int, registry: Registry) -> None:
         self.fault = ""
@@ -181,7 +180,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Return the time, where the frame is in the temporary file, whether it gets no response, and its start."""
+        """Return the time, position and length in the temporary file, whether no response follows, and the first bytes."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each
@@ -209,7 +208,7 @@ class NetworkFile:
 
 
 class StreamFile:
-    """The frames of one direction of a connection, each after its size."""
+    """The frames of one direction of a connection, each with a length prefix."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
         self.fault = ""
@@ -240,7 +239,7 @@ class StreamFile:
         yield True
 
     def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
-        """Add the frames that are whole. Raises DecodeError for an invalid size."""
+        """Add the complete frames. Raises DecodeError for an invalid size."""
         start = splitter.offset
         for frame in splitter:
             table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)

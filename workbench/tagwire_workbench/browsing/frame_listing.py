@@ -1,4 +1,4 @@
-"""The frames of a capture as a listing; where they come from is said by `tagwire_workbench.browsing.frame_files`."""
+"""A listing of the frames of a capture, read from a `tagwire_workbench.browsing.frame_files` source."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """What an API is called; its messages are imported when the first of its frames is shown."""
+        """Return the name of an API; its messages are imported when its first frame is shown."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise
@@ -118,7 +118,7 @@ class FrameListing(Listing):
         return Looked(frame.data, explain_captured(self.asked, frame))
 
     def find_fault(self, entry: int) -> str:
-        """As `tagwire explain` has it; the response to an unknown request is not guessed, and so is none."""
+        """Return the error that `tagwire explain` shows; a response to an unknown request has none."""
         table, asked = self.table, self.asked
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -137,7 +137,7 @@ class FrameListing(Listing):
         return explain_captured(asked, frame).fault
 
     def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
-        """A frame of a known API. Raises TagwireError."""
+        """Decode a frame of a known API. Raises TagwireError."""
         table, asked = self.table, self.asked
         if table.kinds[entry] == REQUEST:
             return asked.registry.decode_request(data, strict=asked.strict, limits=asked.limits)
@@ -171,7 +171,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """The cells, and the bytes without those that are sensitive, unpacked where they are packed."""
+        """Yield the cells, and the decompressed bytes without sensitive values."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return
@@ -206,7 +206,7 @@ class FrameListing(Listing):
         self.file.close()
 
 
-@cache  # asked for each frame
+@cache  # called for each frame
 def _carries(message: "type[Message]") -> bool:
     from tagwire.records.carried import carries_records
 

@@ -1,4 +1,4 @@
-"""The facts of many frames in columns of numbers: some 40 bytes a frame, so that a million of them fit."""
+"""The facts of many frames in columns of numbers: about 40 bytes per frame, so that a million frames fit."""
 
 from array import array
 from typing import TYPE_CHECKING, Final
@@ -14,18 +14,18 @@ DAMAGED: Final = 2
 """A line that is not a frame, or a gap in a network capture."""
 NONE: Final = -1
 _WAITING: Final = 1 << 16
-"""Requests that a response may answer; before them, others are forgotten."""
+"""Maximum number of pending requests; older ones are forgotten."""
 
 
 class Names:
-    """Texts that many frames share, by number."""
+    """Numbered strings that many frames share."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """The number of a text, a new one if it has none."""
+        """Return the number of a string, adding it if it is new."""
         found = self._numbers.get(text)
         if found is None:
             found = self._numbers[text] = len(self.texts)
@@ -39,21 +39,21 @@ class FrameTable:
     def __init__(self, registry: "Registry") -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)
         self.has_ids = self.pairing.has_ids
-        """Whether frames have correlation ids; without them, responses belong to requests by order."""
+        """Whether frames have correlation ids; otherwise responses follow the order of requests."""
         self.kinds = bytearray()
         self.starts = array("q")
-        """Where the frame, or the line that says it, begins in its file."""
+        """Start of the frame, or of its line, in the file."""
         self.lengths = array("q")
-        """Bytes of that."""
+        """Length in the file, in bytes."""
         self.numbers = array("i")
-        """What a person calls it, from 1."""
+        """Number shown to the user, from 1."""
         self.sizes = array("i")
-        """Bytes of the frame."""
+        """Size of the frame in bytes."""
         self.keys = array("i")
         """API keys; NONE if unknown."""
         self.versions = array("i")
         self.ids = array("i")
-        """Correlation ids; 0 if the frame has none, and where none has."""
+        """Correlation ids; 0 if there is none."""
         self.connections = array("i")
         self.clients = array("i")
         self.partners = array("i")
@@ -65,7 +65,7 @@ class FrameTable:
         return len(self.kinds)
 
     def add_damaged(self, number: int, start: int, length: int, connection: str = "") -> int:
-        """Add a row for something that is not a frame; returns the number of the row."""
+        """Add a row for something that is not a frame. Returns the row number."""
         self.pairing.miss(self.connection_names.number(connection))
         return self._add(DAMAGED, number, (start, length), 0, (NONE, NONE), 0, NONE, NONE, NONE)
 
@@ -82,10 +82,10 @@ class FrameTable:
         size: int | None = None,
         is_silent: bool = False,
     ) -> int:
-        """Add a row for a frame; of `data` the first 8 bytes are read, and its size is taken unless it is given.
+        """Add a row for a frame. Only the first 8 bytes of `data` are used, and its length unless `size` is given.
 
-        A request waits for its response unless it is silent.
-        Without `api`, a request's API comes from its bytes, and a response's API from its request.
+        A request waits for its response unless it is silent. Without `api`, a request's API comes from its bytes, and a
+        response's API from its request.
         """
         conn = self.connection_names.number(connection)
         partner = NONE
@@ -138,5 +138,5 @@ def _int(data: bytes) -> int:
 
 
 def _fitting(number: int) -> int:
-    """A number of a line that no column holds is none that an API has."""
+    """Return NONE for a number that no column can hold, and that no API has."""
     return number if -(1 << 31) <= number < 1 << 31 else NONE

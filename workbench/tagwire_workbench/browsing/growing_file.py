@@ -1,8 +1,8 @@
-"""The bytes of a file that may still grow, in order and at any place, as they are or packed with gzip.
+"""The bytes of a growing file, in order and at any position, plain or decompressed from gzip.
 
-Packed bytes can't be read from the middle. So the state of the decompressor is kept every few
-megabytes, and reading a place begins at the state before it: a packed capture needs no copy on
-disk, and little memory. Members of a gzip file may be added while it is read.
+Compressed bytes can't be read from the middle. So the decompressor's state is saved every few megabytes, and reading at
+a position begins at the previous state: a compressed capture needs no copy on disk, and little memory. Members may be
+added to the gzip file while it is read.
 """
 
 import os
@@ -20,13 +20,13 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18
 _SPACING: Final = 1 << 22
 _STATES: Final = 512
-"""States of the decompressor that are kept, some 45 KB each; when there are more, every second one is dropped."""
+"""Maximum number of decompressor states, about 45 KB each; beyond it every second one is dropped."""
 _BEHIND: Final = 1 << 20
-"""Unpacked bytes that are kept before the last place, since places near each other are read after each other."""
+"""Decompressed bytes kept before the last position, since nearby positions are often read together."""
 
 
 class PlainFile:
-    """A file whose bytes are read as they are."""
+    """A file that is read without decompression."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class PlainFile:
         self._place = 0
 
     def more(self) -> bytes:
-        """The next bytes in order; b"" at the end that the file has now. Raises InputError for a file that was cut."""
+        """Return the next bytes in order; b"" at the current end. Raises InputError for a truncated file."""
         data = _read(self._file, self.path, _CHUNK, self._place)
         if not data:
             _refuse_cut(self._file, self.path, self._place)
@@ -42,7 +42,7 @@ class PlainFile:
         return data
 
     def at(self, start: int, size: int) -> bytes:
-        """The bytes at a place; fewer where the file ends."""
+        """Return the bytes at a position; fewer at the end of the file."""
         parts = []
         while size and (data := _read(self._file, self.path, size, start)):
             parts.append(data)
@@ -51,12 +51,12 @@ class PlainFile:
 
     @property
     def progress(self) -> float:
-        """How much of the file was read in order, up to 1."""
+        """The fraction of the file that was read in order, up to 1."""
         return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """What is wrong if the file ends here; "" if nothing is."""
+        """The error if the file ends here; "" if there is none."""
         return ""
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A place in a gzip file, from which it can be unpacked."""
+    """A position in a gzip file at which decompression can continue."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
@@ -82,11 +82,11 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """The next unpacked bytes; b"" at the end that the file has now. Raises InputError."""
+        """Return the next decompressed bytes; b"" at the current end. Raises InputError."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
-                self.packed += zeros  # some tools fill up the last block
+                self.packed += zeros  # some tools pad the last block
                 continue
             if not data:
                 _refuse_cut(self._file, self._path, self.packed)
@@ -104,9 +104,9 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """What some packed bytes hold, and those of them that were unpacked. Raises InputError.
+        """Decompress some bytes; return the output and the bytes that were used. Raises InputError.
 
-        zlib drops what stands before damage, so fewer bytes are tried until it is reached.
+        zlib drops the output before damage, so fewer bytes are tried until the damage is reached.
         """
         while True:
             before = self._decoder.copy()
@@ -119,7 +119,7 @@ class _Unpacking:
 
 
 class PackedFile:
-    """A gzip file whose unpacked bytes are read."""
+    """A gzip file that is read decompressed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,11 +130,11 @@ class PackedFile:
         self._places = [0]
         self._near = self._next.copy()
         self._kept = b""
-        """The unpacked bytes before the place of `_near`."""
+        """The decompressed bytes before the position of `_near`."""
         self._lock = Lock()
 
     def more(self) -> bytes:
-        """As `PlainFile.more`."""
+        """Return the next bytes, like `PlainFile.more`."""
         found = self._next.more()
         if self._next.place - self._places[-1] >= self._spacing:
             with self._lock:
@@ -149,7 +149,7 @@ class PackedFile:
             self._spacing *= 2
 
     def at(self, start: int, size: int) -> bytes:
-        """As `PlainFile.at`. Raises InputError."""
+        """Return the bytes at a position, like `PlainFile.at`. Raises InputError."""
         with self._lock:
             begin = self._near.place - len(self._kept)
             before = bisect_right(self._places, start) - 1
@@ -166,12 +166,12 @@ class PackedFile:
 
     @property
     def progress(self) -> float:
-        """As `PlainFile.progress`."""
+        """The fraction that was read, like `PlainFile.progress`."""
         return self._next.packed / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """As `PlainFile.fault`."""
+        """The error at the end, like `PlainFile.fault`."""
         return f"{self.path}: the file ends inside of what gzip packed" if self._next.is_inside else ""
 
     def close(self) -> None:
@@ -183,7 +183,7 @@ GrowingFile = PlainFile | PackedFile
 
 
 def open_growing(path: Path) -> GrowingFile:
-    """A file, unpacked where gzip packed it. Raises InputError."""
+    """Open a file, decompressing gzip. Raises InputError."""
     with _opened(path) as file:
         head = _read(file, path, 2, 0)
     return PackedFile(path) if head == _GZIP else PlainFile(path)

@@ -1,4 +1,4 @@
-"""What the keys do, and what filters may say."""
+"""Help on keys and filters."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -39,7 +39,7 @@ A filter is words with blanks between; a batch must match all of them:
 
 
 def help_text(keys: Sequence[str]) -> str:
-    """The help for a listing whose filters have these keys."""
+    """Return the help for a listing with these filter keys."""
     names = "  ".join(f"{key}=" for key in keys)
     return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks what is at fault."
 

@@ -1,8 +1,8 @@
-"""What the browser shows a list of: the frames of a capture, or the batches of a log.
+"""The listings that the browser shows: frames of a capture, or batches of a log.
 
-A listing is read in slices of work by one thread (`tagwire_workbench.browsing.reader`) while another
-shows what there is. Numbers of entries are published last, so an entry below `count` is
-complete. An entry is a few numbers in columns; its bytes are read again when it is looked at.
+One thread reads a listing in slices (`tagwire_workbench.browsing.reader`) while another shows it. `count` is updated
+last, so every entry below `count` is complete. An entry is a few numbers in columns; its bytes are read again when it
+is selected.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ FINE: Final = 1
 FAULTY: Final = 2
 
 Test = Callable[[int], bool]
-"""Whether an entry is to be shown."""
+"""Whether to show an entry."""
 
 
 class Column(NamedTuple):
@@ -26,7 +26,7 @@ class Column(NamedTuple):
     title: str
     width: int
     is_right: bool = False
-    """Whether its texts end at the same place, as numbers do."""
+    """Whether cells are right-aligned, like numbers."""
 
 
 class Looked(NamedTuple):
@@ -37,27 +37,27 @@ class Looked(NamedTuple):
 
 
 class Listing(ABC):
-    """Entries, numbered from 0 in the order of the input."""
+    """Entries, numbered from 0 in input order."""
 
     noun = "entry"
-    """What an entry is called."""
+    """The word for an entry."""
     columns: Sequence[Column] = ()
     keys: Sequence[str] = ()
-    """What filters may name."""
+    """The keys that filters can use."""
 
     def __init__(self) -> None:
         self.count = 0
-        """Entries that are complete."""
+        """Number of complete entries."""
         self.is_done = False
-        """Whether no more will come."""
+        """Whether no more entries will come."""
         self.fault = ""
-        """Why reading ended before the input did; "" if it did not."""
+        """Why reading ended before the end of the input; "" if it did not."""
         self.states = bytearray()
-        """Whether each entry is at fault, where that is known: UNKNOWN, FINE or FAULTY."""
+        """The error state of each entry: UNKNOWN, FINE or FAULTY."""
         self._work: Iterator[bool] | None = None
 
     def advance(self) -> bool:
-        """Read some more; returns whether there was something."""
+        """Read another slice. Returns whether it had anything."""
         if self._work is None:
             self._work = self.read()
         found = next(self._work, None)
@@ -65,61 +65,61 @@ class Listing(ABC):
         return bool(found)
 
     def read_all(self) -> None:
-        """Read what there is now."""
+        """Read everything that is available now."""
         while self.advance():
             pass
 
     @abstractmethod
     def read(self) -> Iterator[bool]:
-        """Read the input in slices: True after each, False where the input has no more for now."""
+        """Read the input in slices; yields True after each, False if there is no more input for now."""
 
     @abstractmethod
     def cells(self, entry: int) -> Sequence[str]:
-        """The texts of an entry, one for each column."""
+        """Return the cells of an entry, one for each column."""
 
     @abstractmethod
     def look(self, entry: int) -> Looked:
-        """An entry with its bytes. Raises InputError where the file can't be read any more."""
+        """Return an entry with its bytes. Raises InputError if the file can't be read any more."""
 
     @abstractmethod
     def find_fault(self, entry: int) -> str:
-        """Why an entry can't be read; "" if it can."""
+        """Return why an entry can't be read; "" if it can."""
 
     @abstractmethod
     def test_of(self, term: Term) -> Test:
-        """The test of a filter's term. Raises FilterError for a value that makes no sense."""
+        """Return the test for a filter term. Raises FilterError for an invalid value."""
 
     @abstractmethod
     def texts(self, entry: int) -> Iterator[bytes]:
-        """What is searched for text."""
+        """Yield the bytes that text filters search."""
 
     @property
     @abstractmethod
     def progress(self) -> float:
-        """How much of the input was read, up to 1."""
+        """The fraction of the input that was read, up to 1."""
 
     def number(self, entry: int) -> int:
-        """What an entry is called: its place in the input, from 1."""
+        """Return the number of an entry as shown, from 1."""
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """The entry of a number, or the next one; None if there is none."""
+        """Return the entry with this number, or the next one; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
-        """The response to a request, or the request of a response."""
+        """Return the response to a request, or the request of a response."""
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Filters that show what an entry has in common with others, by what the key is called."""
+        """Return filter values that an entry shares with others, by filter key."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:
-        """Whether an entry is at fault; what is found is kept."""
+        """Whether an entry has an error; the result is cached."""
         if self.states[entry] == UNKNOWN:
             self.states[entry] = FAULTY if self.find_fault(entry) else FINE
         return self.states[entry] == FAULTY
 
     @abstractmethod
     def close(self) -> None:
-        """Close what is open."""
+        """Close open files."""

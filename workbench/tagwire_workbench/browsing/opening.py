@@ -1,4 +1,4 @@
-"""Which listing a path is: the frames of a capture, or the batches of a log; known by its first bytes."""
+"""Open a path as frames of a capture or batches of a log, detected by its first bytes."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,23 +18,23 @@ from tagwire_workbench.browsing.listing import Listing
 _HEAD: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10
-"""Magic bytes up to here are those of batches, ours and other people's."""
+"""Largest magic byte of a batch format, including other projects' formats."""
 
 
 class How(NamedTuple):
-    """What is said about the input."""
+    """The options for opening an input."""
 
     asked: Asked
     port: int
     stream: str | None
-    """request or response where the input is a stream of sized frames."""
+    """"request" or "response" if the input is a stream of length-prefixed frames."""
     is_log: bool
-    """Whether a format of batches was named."""
+    """Whether a batch format was given."""
     follows: bool
 
 
 def open_listing(path: Path, how: How) -> Listing:
-    """The entries of a path, none of which is read yet. Raises InputError for a file that is nothing of this."""
+    """Return the listing of a path, without reading entries. Raises InputError for an unknown type of file."""
     if path.is_dir() or how.is_log:
         return _log(path, how)
     head = _head(path)
@@ -68,7 +68,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_batch(head: bytes) -> bool:
-    """Whether offset, length and magic byte may be those of a batch; a text has none of them."""
+    """Whether offset, length and magic byte are plausible for a batch, which excludes text."""
     if len(head) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)
@@ -79,5 +79,5 @@ def _log(path: Path, how: How) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # a folder without partitions is refused at once
+    find()  # raises at once for a folder without partitions
     return BatchListing(find, how.asked.formats, how.asked.limits, follows=how.follows)

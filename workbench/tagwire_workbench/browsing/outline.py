@@ -1,7 +1,7 @@
-"""The tree of an entry's fields: what is shown of each, and which bytes belong to it.
+"""The tree of an entry's fields: the displayed values, and the bytes of each field.
 
-Items are made as far as somebody looks. An array of very many elements has items for ranges of
-them, so that opening it costs no more than a range.
+Items are made on demand. A very long array has items for ranges of elements, so that opening it costs no more than
+opening a range.
 """
 
 import re
@@ -19,33 +19,33 @@ from tagwire_workbench.browsing.listing import Looked
 
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
-"""Bytes that may be shown as text."""
+"""Maximum bytes shown as text."""
 _ASKED: Final = 8
-"""Fields of an element that may say what it is."""
+"""Number of an element's fields that are tried as its label."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 Note = Callable[[Node], str]
 
 
 class _Details(NamedTuple):
-    """What is shown of nodes in addition to their values."""
+    """Additional facts about nodes."""
 
     note: Note
     abouts: Mapping[str, str]
-    """What the spec says about fields, by path without indices."""
+    """The `about` strings of fields, by path without indices."""
 
     def about(self, node: Node) -> str:
-        """What the spec says about the field of a node; "" for a message."""
+        """Return the `about` string of a node's field; "" for a message."""
         return self.abouts.get(_INDEX.sub("", node.path), "") if node.path else ""
 
 
 class Buffer(NamedTuple):
-    """Bytes that items are places in: those of the entry, or what some of them unpack to."""
+    """The bytes that items refer to: the entry's, or decompressed ones."""
 
     name: str
     data: bytes
     hidden: Sequence[tuple[int, int]] = ()
-    """The ranges that are sensitive."""
+    """Ranges with sensitive bytes."""
 
 
 class Item:
@@ -66,13 +66,13 @@ class Item:
     ) -> None:
         self.name = name
         self.about = about
-        """What the spec says about the field."""
+        """The `about` string of the field."""
         self.path = path or name
-        """Where it is in the message."""
+        """Path in the message."""
         self.value = value
         self.type = type
         self.kind = kind
-        """One of `tagwire.explain.text.Row.kind`; "range" for some of the elements of an array."""
+        """One of `tagwire.explain.text.Row.kind`; "range" for a range of array elements."""
         self.buffer = buffer
         self.begin = begin
         self.end = end
@@ -81,12 +81,12 @@ class Item:
 
     @property
     def has_children(self) -> bool:
-        """Whether there is something in it."""
+        """Whether the item has children."""
         return self._make is not None
 
     @property
     def children(self) -> "list[Item]":
-        """What is in it; made on access."""
+        """The children; made on access."""
         if self._children is None:
             self._children = list(self._make()) if self._make else []
         return self._children
@@ -96,7 +96,7 @@ class Item:
 
 
 def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
-    """The bytes of an entry and its tree. Each byte is in an item; a fault is one, and so is what was not read."""
+    """Return the bytes of an entry and its tree. Errors and unread bytes are items, so every byte is in an item."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)
@@ -104,7 +104,7 @@ def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
-        if looked.explained.guess is not None:  # what it may be, and how to explain it as that
+        if looked.explained.guess is not None:  # a guess at the type, and how to explain the bytes that way
             facts = looked.explained._replace(title="")
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
@@ -113,7 +113,7 @@ def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Where the places of a trace are: of several batches, each has its own bytes."""
+    """Return the buffer of a trace: each of several batches has its own bytes."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 
@@ -154,7 +154,7 @@ def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
 
 
 def _value(node: Node, details: _Details) -> str:
-    """The value in a few details; of bytes that are text, the text."""
+    """Return a short value; for printable bytes, the text."""
     value = node.value
     if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
         text = bytes(value).decode("utf-8", "replace")
@@ -164,7 +164,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """What tells an element of an array from others: its own value, its first text, or else its first number."""
+    """Return a label for an array element: its value, its first string, or its first number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -200,12 +200,12 @@ def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[i
 
 
 def _name(child: Node, around: Node) -> str:
-    """What the path of a node has more than that of the node around it; else its type."""
+    """Return a node's path relative to its parent, or its type."""
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
 def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
-    """The items that lead to the innermost one with a byte of a buffer; empty for a byte that none has."""
+    """Return the items from the root to the innermost item with this byte; empty if there is none."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
             return [item, *(way_to(item.children, buffer, offset) if item.has_children else [])]

@@ -1,7 +1,7 @@
-"""One thread that reads a listing, and tries a filter on it, while the browser shows what there is.
+"""The thread that reads a listing and applies a filter while the browser shows the results.
 
-It works in slices: first what is visible, then the filter, then more of the input. All of its
-work is in one thread, so a listing is written by one thread only.
+It works in slices: first the visible entries, then the filter, then more input. All of the work is in one thread, so
+only one thread writes to a listing.
 """
 
 from contextvars import copy_context
@@ -14,9 +14,9 @@ from tagwire_workbench.browsing.listing import UNKNOWN, Listing
 from tagwire_workbench.browsing.view import View
 
 _BREATH: Final = 0.001
-"""Seconds after a slice of work, in which another thread gets the interpreter: keys must be quick meanwhile."""
+"""Seconds to sleep after a slice, so that the user interface stays responsive."""
 _PAUSE: Final = 0.2
-"""Seconds between two looks at a file that may grow."""
+"""Seconds between two checks of a file that may grow."""
 
 
 class Reader:
@@ -25,33 +25,33 @@ class Reader:
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
         self.view = View(listing)
-        """What is shown; may be replaced at any time."""
+        """The current view; may be replaced at any time."""
         self.visible: list[int] = []
-        """Entries whose faults are to be known first."""
+        """Entries whose errors are needed first."""
         self._wake = Event()
         self._stopped = Event()
-        # Whether sensitive values are shown is said by the context.
+        # The context determines whether sensitive values are shown.
         context = copy_context()
         self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after the slice that is being worked on."""
+        """Stop after the current slice, and close the listing."""
         self._stopped.set()
         self._wake.set()
         self._thread.join()
         self.listing.close()
 
     def wake(self) -> None:
-        """Say that there is something new to do."""
+        """Notify the thread of new work."""
         self._wake.set()
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that is there now was read and tried."""
+        """Whether all available input was read and filtered."""
         return self.listing.is_done and self.view.tried >= self.listing.count and not self._unknown()
 
     def _run(self) -> None:
@@ -63,7 +63,7 @@ class Reader:
                 self._wake.wait(None if self.listing.is_done else _PAUSE)
 
     def work(self) -> bool:
-        """A slice of everything; returns whether there was something to do."""
+        """Process a slice. Returns whether there was anything to do."""
         found = self._check_visible()
         found = self.view.advance() or found
         if not self.listing.is_done:
@@ -79,6 +79,6 @@ class Reader:
         for entry in wanted:
             try:
                 self.listing.is_faulty(entry)
-            except TagwireError:  # said when it is looked at
+            except TagwireError:  # shown when the entry is selected
                 continue
         return bool(wanted)

@@ -1,4 +1,4 @@
-"""The bytes in which a filter looks for text: those that are shown, unpacked where they are packed."""
+"""The bytes that text filters search: visible bytes, decompressed where necessary."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -12,12 +12,12 @@ _HIDDEN: Final = b"\0"
 
 
 def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
-    """Whether text, in lower case, is in some bytes; the case of ASCII letters does not count."""
+    """Whether a lower-case string is in some bytes, ignoring the case of ASCII letters."""
     return any(wanted in text.lower() for text in texts)
 
 
 def texts_of(looked: Looked) -> Iterator[bytes]:
-    """The bytes of an entry, without those that are hidden, and all that is packed in them."""
+    """Yield the bytes of an entry, without hidden ones, and all decompressed bytes."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:
@@ -31,7 +31,7 @@ def _unpacked(node: Node) -> Iterator[bytes]:
 
 
 def visible(data: bytes, traces: Iterable[Trace]) -> bytes:
-    """The bytes with zeros in the place of sensitive ones."""
+    """Return the bytes with sensitive ones zeroed."""
     shown = bytearray(data)
     for trace in traces:
         if trace.root.may_hide:

@@ -1,4 +1,4 @@
-"""What a filter leaves of a listing: numbers of entries, found in slices of work as the listing grows."""
+"""A filtered view of a listing: entry numbers, found in slices as the listing grows."""
 
 from array import array
 from collections.abc import Sequence
@@ -11,40 +11,40 @@ from tagwire_workbench.browsing.listing import Listing, Test
 from tagwire_workbench.browsing.searching import contains
 
 _SLICE: Final = 0.05
-"""Seconds of a slice of work."""
+"""Seconds per slice."""
 _CHEAP: Final = 256
-"""Entries that are tried between two looks at the clock."""
+"""Entries tested between two checks of the clock."""
 
 
 class View:
-    """The entries of a listing that match all terms. Raises FilterError for a value that makes no sense."""
+    """The entries of a listing that match all terms. Raises FilterError for an invalid value."""
 
     def __init__(self, listing: Listing, terms: Sequence[Term] = (), text: str = "") -> None:
         self.listing = listing
         self.text = text
-        """The filter as it was typed."""
+        """The filter as typed."""
         self._found = array("i")
         self._tried = 0
-        # Columns are quick to ask, bytes are not; so faults and text come last.
+        # Columns are fast to test, bytes are not; so errors and text come last.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
-        """Why entries could not be tried; "" if all could."""
+        """Why entries could not be tested; "" if all could."""
 
     def __len__(self) -> int:
         return len(self._found) if self._tests else self.listing.count
 
     def __getitem__(self, place: int) -> int:
-        """The entry at a place."""
+        """Return the entry at an index."""
         return self._found[place] if self._tests else place
 
     @property
     def tried(self) -> int:
-        """Entries that were tried so far."""
+        """Number of entries tested so far."""
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """The place of an entry, or of the first after it."""
+        """Return the index of an entry, or of the first after it."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left
@@ -52,12 +52,12 @@ class View:
         return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
 
     def has(self, entry: int) -> bool:
-        """Whether an entry is in it."""
+        """Whether the view contains an entry."""
         place = self.place_of(entry)
         return place < len(self) and self[place] == entry
 
     def advance(self) -> bool:
-        """Try some more entries; returns whether there were any."""
+        """Test some more entries. Returns whether there were any."""
         if not self._tests or self._tried >= self.listing.count:
             return False
         end = monotonic() + _SLICE

@@ -1,1 +1,1 @@
-"""Captures compared with each other."""
+"""Comparison of captures."""

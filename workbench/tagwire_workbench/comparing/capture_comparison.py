@@ -1,4 +1,4 @@
-"""What two captures have in common, and what only one of them has."""
+"""Find what two captures have in common, and what only one of them has."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,33 +12,33 @@ class FieldComparison(NamedTuple):
 
     path: str
     a: int
-    """How often the first capture has another value than the default."""
+    """How often the first capture has a non-default value."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """Those that only the first has, only the second, and neither; None if they are too many, or hidden.
+    """The values only in the first capture, only in the second, and in neither; None if too many, or hidden.
 
-    What neither has is known where the spec says which values there are.
+    Values in neither capture are known if the spec enumerates all values.
     """
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the comparison as a JSON-compatible dict."""
         keys = ("onlyA", "onlyB", "never")
         values = None if self.values is None else dict(zip(keys, self.values, strict=True))
         return {"path": self.path, "usedInA": self.a, "usedInB": self.b, "values": values}
 
 
 class MessageComparison(NamedTuple):
-    """A message that a capture has, or both."""
+    """A message in one or both captures."""
 
     name: str
     a: dict[int, int]
-    """By version, how often it is in the first capture."""
+    """Number of occurrences in the first capture, by version."""
     b: dict[int, int]
     fields: list[FieldComparison]
-    """Its fields, if both have it: those of the versions that are there."""
+    """The fields in the captured versions, if both captures have the message."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the comparison as a JSON-compatible dict."""
         return {
             "message": self.name,
             "versionsInA": {str(version): number for version, number in self.a.items()},
@@ -48,7 +48,7 @@ class MessageComparison(NamedTuple):
 
 
 def compare_captures(a: CaptureUsage, b: CaptureUsage) -> list[MessageComparison]:
-    """The messages of two captures, by name."""
+    """Compare the messages of two captures, by name."""
     return [
         MessageComparison(
             name,
@@ -68,7 +68,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """The values of a field by who has them. A capture without the field has its default, as a reader would see it."""
+    """Split a field's values by capture. A capture without the field counts as having the default."""
     known = one or other
     assert known is not None, "a capture has it"
     if known.values is None or isinstance(known.default, Struct):

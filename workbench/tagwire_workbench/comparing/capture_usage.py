@@ -1,7 +1,7 @@
-"""What a capture uses of a protocol: messages in their versions, fields with other values than their defaults, values.
+"""Find which parts of a protocol a capture uses: messages, versions, fields with non-default values, and values.
 
-The values of a field are kept while they are few: those of an error code or an isolation level
-say what a client or server can do, and those of an offset or a name say nothing.
+The values of a field are kept while they are few: values of an error code or isolation level show what a client or
+server can do, unlike offsets or names.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 _FEW: Final = 16
-"""Values of a field from which on they are too many to be compared."""
+"""Fields with more values are not compared by value."""
 
 
 @dataclass
@@ -31,9 +31,9 @@ class FieldUsage:
     row: "FieldRow"
     default: Any
     used: int = 0
-    """How many messages or elements have another value than the default."""
+    """Number of messages or elements with a non-default value."""
     values: set[Any] | None = field(default_factory=set)
-    """All values, the default too; None if they are too many, or no single values."""
+    """All values, including the default; None if they are too many, composite, or sensitive."""
 
     def add(self, value: Any) -> None:
         """Count a value."""
@@ -51,7 +51,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All values that the field can have, if the spec says so and they are few."""
+        """All possible values, if the spec enumerates them and they are few."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -59,17 +59,17 @@ class FieldUsage:
 
 
 class CaptureUsage:
-    """What the lines of a capture use."""
+    """The protocol usage of a capture."""
 
     def __init__(self, registry: "Registry", lines: "Iterable[CapturedFrame]") -> None:
         """Count what the frames use. Raises CaptureError for a line that isn't a frame."""
         self.frames = 0
         self.unreadable: Counter[str] = Counter()
-        """By message: how many frames could not be read."""
+        """Number of unreadable frames, by message."""
         self.versions: dict[str, Counter[int]] = {}
-        """By message: how often it was there in each version."""
+        """Number of occurrences in each version, by message."""
         self.fields: dict[str, dict[str, FieldUsage]] = {}
-        """By message, then by path."""
+        """Field usage by message, then by path."""
         self._registry = registry
         for line in lines:
             self.frames += 1
@@ -108,6 +108,6 @@ class CaptureUsage:
 
 
 def value_texts(values: Iterable[Any]) -> list[str]:
-    """Values in order, as texts; a member of an enum with its name."""
+    """Return sorted values as strings; a member of an enum with its name."""
     ordered = sorted(values, key=lambda value: (value is None, str(type(value)), value if value is not None else 0))
     return [f"{int(each)} {each.name}" if hasattr(each, "name") else shown(each) for each in ordered]

@@ -1,1 +1,1 @@
-"""Versions of specs as the optional-fields proposal (KIP-482) would have made them."""
+"""Spec versions as the optional-fields proposal (KIP-482) would have made them."""

@@ -1,12 +1,12 @@
-"""A new version of a message, with the optional fields of KIP-482's first draft.
+"""Add a version with the optional fields of KIP-482's first draft to a message.
 
-The draft leaves every existing version as it is and gives each RPC one more,
-in which each struct begins with its optional fields. Kafka took another way
-(tagged fields in flexible versions), so a spec of the released dialect is
-first cut to the versions before that: there the two dialects say the same.
+The draft leaves every existing version as it is and gives each RPC one more, in which each struct begins with its
+optional fields. Kafka chose another design (tagged fields in flexible versions), so a spec of the released dialect is
+first cut to its inflexible versions, in which the two dialects agree.
 
-Pure functions from spec to spec. The specs are valid and in normal form
-(`canonical.normal_form`), and are not changed.
+These are pure functions from spec to spec. The specs are valid and in normal form (`canonical.normal_form`), and are
+not modified.
+
 Source: the first draft of KIP-482 ("a new version of all the existing RPCs").
 """
 
@@ -22,29 +22,28 @@ Tree = dict[str, Any]
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
 """The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""What the released dialect has of its own: plain versions have no use for it."""
+"""Keys of the released dialect that inflexible versions don't need."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
-"""The header of a version that is not flexible."""
+"""The header of an inflexible version."""
 
 
 def is_draft(spec: Spec) -> bool:
-    """Whether a spec is in the draft dialect; one with optional fields says in which versions it has them."""
+    """Whether a spec is in the draft dialect, which lists the versions with optional fields."""
     return "versionsWithOptional" in spec
 
 
 def first_flexible(spec: Spec) -> int:
-    """The lowest of the flexible versions; HIGHEST + 1 if there are none."""
+    """Return the lowest flexible version; HIGHEST + 1 if there is none."""
     flexible = _range(spec, "flexibleVersions")
     return flexible.lowest if flexible else HIGHEST + 1
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """The spec without its versions from `below` on, by default from the first flexible one on; None if none is left.
+    """Return the spec with only versions below `below`, by default the first flexible version; None if none is left.
 
-    What only those versions have is gone: fields, structs, headers. A range that
-    reaches into them is open afterwards, one that ended before them still does.
-    `below`, no higher than the default, is for the other one of a pair that is
-    cut there. A spec of the draft dialect has nothing to cut.
+    Fields, structs and headers that are only in the removed versions are removed. A range that reached into them is
+    open afterwards; a range that ended earlier is kept. `below`, no higher than the default, is for a request or
+    response whose counterpart is cut there. A spec of the draft dialect is returned unchanged.
     """
     if is_draft(spec):
         return dict(spec)
@@ -55,13 +54,10 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 
 
 def with_new_version(spec: Spec) -> Tree:
-    """The spec with one more version, which has the fields of the one before it, and optional fields.
+    """Return the spec with one more version, which has the fields of the last one, and optional fields.
 
-    A field whose range ends with the highest version is not in the new one: the
-    range says so. A spec that has optional fields already keeps the versions
-    that have them.
-
-    Raises SpecError if a valid version is flexible.
+    A field whose range ends with the highest version is not in the new one. A spec that already has optional fields
+    keeps the versions that have them. Raises SpecError if a valid version is flexible.
     """
     valid = _range(spec, "validVersions")
     flexible = _range(spec, "flexibleVersions") & valid
@@ -74,10 +70,9 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """The lowest version in the draft dialect, for a message that was flexible from the start.
+    """Rewrite the lowest version in the draft dialect, for a message that was always flexible.
 
-    No version can stay as it is, so that the first one is said in the other
-    dialect: its fields but for the tagged ones, under its number.
+    No version can stay unchanged, so the first one is rewritten: with its untagged fields, under its number.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))
@@ -87,14 +82,14 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """The spec with its highest version alone; no field is `ignorable` any more, since no version lacks one."""
+    """Return the spec with only its highest version; `ignorable` is dropped, since no version lacks a field."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
 
 
 def field_paths(spec: Spec) -> Iterator[str]:
-    """The fields, as `Topics.Partitions.Leader`; those of a common struct begin with its name."""
+    """Yield the field paths, as `Topics.Partitions.Leader`; paths in a common struct begin with its name."""
     yield from _paths(spec, "")
     for struct in spec.get("commonStructs", ()):
         yield from _paths(struct, f"{struct['name']}.")
@@ -114,7 +109,7 @@ def _range(spec: Spec, key: str) -> Versions:
 
 
 def _plain(spec: Spec) -> Tree:
-    """The spec without what the released dialect has of its own; tagged fields are gone."""
+    """Return the spec without keys of the released dialect and without tagged fields."""
 
     def plain(member: Spec) -> Tree | None:
         if "taggedVersions" in member:
@@ -134,7 +129,7 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """The spec with only its versions in `window`; nothing refers to the others any more.
+    """Return the spec with only its versions in `window`, without references to other versions.
 
     A range that extends beyond the window is left open.
     """
@@ -156,7 +151,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """A field or a common struct with its ranges clipped, or None if it lies outside."""
+    """Return a field or common struct with its ranges clipped, or None if it is not in the window."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -175,7 +170,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
-    """The values for the versions in `window`; the last range is left open."""
+    """Return the values for the versions in `window`; the last range is left open."""
     rows = ((Versions.parse(text), value) for text, value in said.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -184,7 +179,7 @@ def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
 
 
 def _without_unused(spec: Spec) -> Tree:
-    """The spec without the common structs that no field leads to."""
+    """Return the spec without unused common structs."""
     common = {struct["name"]: struct for struct in spec.get("commonStructs", ())}
     used: set[str] = set()
 
@@ -202,7 +197,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """The message or struct with each field and common struct in it changed; one that becomes None is left out."""
+    """Return the message or struct with `change` applied to each field and common struct; None removes it."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

@@ -1,14 +1,13 @@
-"""The draft of a protocol by KIP-482's first draft: a version with optional fields for each request and response.
+"""Draft a protocol by KIP-482's first draft: a version with optional fields for each request and response.
 
-All specs are read and checked, all new texts are made and checked, and only then are files written. A
-folder must never be half done, because running the command again would add another version.
+All specs are read and checked, all new sources are made and checked, and only then are files written. A folder must
+never be half done, because running the command again would add another version.
 
-Most drafts cut released versions, so they go to a folder of their own, where
-nothing is replaced. In place a spec may only gain a version.
+Most drafts cut released versions, so they go to a separate folder, where nothing is replaced. In place, specs may only
+gain a version.
 
-A request and its response have the same versions afterwards, as they must have
-before. Headers go back to the plain ones, which the draft leaves as they are.
-Other messages are no RPCs and stay as they are, and so do APIs that are gone.
+A request and its response must have the same versions, before and after. Headers return to the inflexible ones, which
+the draft leaves unchanged. Messages that are not RPCs are unchanged, and so are removed APIs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,7 +48,7 @@ _DEFAULT_OPTIONS: Final = SpecOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What becomes of one spec."""
+    """The draft of one spec."""
 
     name: str
     component: str
@@ -57,13 +56,13 @@ class Draft:
     before: Versions
     after: Versions
     new: int | None
-    """The version with optional fields that it gained; None for what gains none."""
+    """The new version with optional fields, or None."""
     notes: tuple[str, ...]
-    """What is special about it, in words."""
+    """Remarks for the report."""
     gone: tuple[str, ...]
-    """Fields that no version has any more, as `Topics.Partitions.Leader`."""
+    """Fields that are in no version any more, as `Topics.Partitions.Leader`."""
     path: Path | None
-    """The file to write; None if there is nothing to write."""
+    """The file to write, or None."""
     text: str
 
     def __str__(self) -> str:
@@ -76,17 +75,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """What must happen in a folder; `str()` is the report to print."""
+    """The changes to a folder; `str()` is the report to print."""
 
     drafts: tuple[Draft, ...]
-    """One a spec, in the order of component and file."""
+    """One draft per spec, in the order of component and file."""
     changed: dict[Path, str]
-    """The new content of each file that is not as it should be yet."""
+    """The new content of each file that changes."""
     stale: tuple[Path, ...]
-    """Specs in the folders written to that are not of this plan; they are left alone."""
+    """Specs in the output folders that are not part of this plan; they are left unchanged."""
 
     def apply(self) -> None:
-        """Write the files; raises OutputError as `write_all` does."""
+        """Write the files. Raises OutputError like `write_all`."""
         write_all(self.changed)
 
     def __str__(self) -> str:
@@ -97,7 +96,7 @@ class DraftPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A spec that keeps the rules, in normal form."""
+    """A valid spec, in normal form."""
 
     path: Path
     spec: Spec
@@ -120,7 +119,7 @@ class _Result:
     notes: tuple[str, ...]
     new: int | None = None
     is_same: bool = False
-    """Nothing happens to it."""
+    """Whether the spec is unchanged."""
 
 
 def plan_drafts(
@@ -131,17 +130,14 @@ def plan_drafts(
     options: SpecOptions = _DEFAULT_OPTIONS,
     released: Iterable[Baseline] = (),
 ) -> DraftPlan:
-    """How each request and response of a folder of specs gains a version with optional fields.
+    """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The results go to the folder `place`. With `only_new` they have the new
-    version alone, and of the rest only headers are written. If `place` is the
-    folder itself, specs keep all versions that they have, and their comments;
-    elsewhere no file is replaced. `released` is what else was released of the
-    messages at `place`. Nothing is written yet: see `DraftPlan.apply`.
+    The results go to the folder `place`. With `only_new` they have only the new version, and of the other messages only
+    headers are written. If `place` is the folder itself, specs keep all their versions and comments; elsewhere no file
+    is replaced. `released` are the baselines of the messages at `place`. Nothing is written until `DraftPlan.apply`.
 
-    Raises SpecError for a folder that can't be read, for specs that break a rule
-    (`problems` has them all) before or afterwards, for a request and a response
-    that are not in step, and where something would be lost.
+    Raises SpecError for a folder that can't be read, for specs that break a rule (`problems` has all of them) before or
+    afterwards, for a request and response with different versions, and if something would be lost.
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
@@ -155,7 +151,7 @@ def plan_drafts(
         is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_unwanted else place / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # What the old versions may say, the new one perhaps may not.
+        # The new version may break rules that do not apply to the old versions.
         problems += _problems(drafts[-1], options)
     _refuse(problems)
     plan = _plan(drafts)
@@ -171,7 +167,7 @@ def _is_in_place(folder: Path, place: Path) -> bool:
 
 
 def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
-    """Raises SpecError where a draft would replace something that is not in it, or was released."""
+    """Raise SpecError if a draft would replace content that it lacks, or change a released version."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = "exists already with other content; remove it, or give another folder"
@@ -191,7 +187,7 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
-    """The specs of the folder, which keep all rules, those about the set as well."""
+    """Return the specs of the folder, after checking all rules, including rules about the set."""
     sources: list[_Source] = []
     problems: list[Problem] = []
     specs = [(file.path, spec_data(file)) for file in find_specs(folder)]
@@ -211,9 +207,9 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """For each request and response the version to cut at: that of the one of both that became flexible first.
+    """Return the version at which each request and response is cut: the first flexible version of either.
 
-    Raises SpecError where the two can't stay in step.
+    Raises SpecError if the two would have different versions.
     """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
@@ -238,7 +234,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """What becomes of a spec. `end` is the version to cut a request or response at."""
+    """Return the result for a spec. `end` is the version to cut a request or response at."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -282,14 +278,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # it takes its members along
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # without members of removed ones
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """The canonical text; in place with the comments of the spec, as far as its fields are where they were."""
+    """Return the canonical text; in place with the spec's comments, if its fields are unchanged."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -1,1 +1,1 @@
-"""What an editor asks about a spec that is being typed: pure functions of a text and a place in it."""
+"""Editor features for a spec that is being typed: pure functions of its source and a position."""

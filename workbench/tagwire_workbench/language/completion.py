@@ -1,7 +1,7 @@
-"""What may be written where the cursor is: keys of the object, words of the schema, types, names of fields.
+"""Completions at the cursor: keys of the object, words of the schema, types, field names.
 
-It looks at the tokens before the cursor and at nothing that a text must be
-complete for. An offer says which characters it replaces and what it becomes.
+They depend only on the tokens before the cursor, so the source may be incomplete. An offer has the span to replace and
+the replacement.
 """
 
 import json
@@ -22,7 +22,7 @@ OfferKind = Literal["key", "word", "type", "struct", "field", "versions", "regis
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something to write: what a list of offers calls it, and the text that replaces `span`."""
+    """A completion: its label, and the text that replaces `span`."""
 
     label: str
     kind: OfferKind
@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     behind_cursor: int = 0
-    """How many characters at the end of the text the cursor goes before."""
+    """Number of characters between the cursor and the end of the inserted text."""
 
 
 def completions(
@@ -42,10 +42,10 @@ def completions(
     registers: Collection[str] = (),
     shared: Collection[str] = (),
 ) -> list[Offer]:
-    """What may be written at an offset, the likeliest first. Raises nothing, whatever the text.
+    """Return the completions at an offset, the likeliest first. Never raises, whatever the source.
 
-    `is_extended` says whether the set may use the tagwire dialect; `registers` and `shared` name its registers and
-    shared structs.
+    `is_extended` allows the tagwire dialect; `registers` and `shared` are the names of the set's registers and shared
+    structs.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaPlace) -> tuple[str, str]:
-    """What a value begins as: what stands before the cursor, and what behind it."""
+    """Return the start of a new value: the text before and after the cursor."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Whether a field may have this struct: a common one, or its own inline one."""
+    """Whether a field may use this struct: a common struct, or the field's own inline struct."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True
@@ -129,14 +129,14 @@ def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
 
 
 def wire_form(row: WireType) -> str:
-    """How a value of a primitive is written, in a few words."""
+    """Describe in a few words how a primitive is encoded."""
     if row.width:
         return "1 byte" if row.width == 1 else f"{row.width} bytes"
     return f"a length, {row.length} or compact, then bytes" if row.length else "variable width"
 
 
 def _ranges(root: Value) -> Iterator[str]:
-    """The ranges that a version is likely to be in: all from one on, the last one's first."""
+    """Yield likely version ranges: open ranges, starting with the newest version."""
     yield "0+"
     try:
         valid = Versions.parse(root.word("validVersions"))
@@ -148,5 +148,5 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Whether the next character that is not blank is this one."""
+    """Whether the next non-blank character is this one."""
     return text[offset:].lstrip().startswith(mark)

@@ -1,7 +1,7 @@
-"""What an editor changes in a spec at the user's request: a name everywhere, a slip, all that formatting changes.
+"""Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Nothing is changed before it was tried: a renamed or mended text is read, and
-what would break a rule that held before is refused or not offered.
+Every change is tried first: a renamed or fixed source is read, and a change that newly breaks a rule is rejected or not
+offered.
 """
 
 import json
@@ -24,40 +24,40 @@ _TRAILING_COMMA: Final = "TW105"
 
 
 Read: TypeAlias = Callable[[str], ReadResult]
-"""Reads a text as the spec that is edited, with the options of its set."""
+"""Reads a source as the edited spec, with the options of its set."""
 
 
 class Edit(NamedTuple):
-    """Characters that become other ones."""
+    """A span and its replacement."""
 
     span: Span
     text: str
 
 
 class Fix(NamedTuple):
-    """A change that mends a problem, and what it is called."""
+    """A change that fixes a problem, and its title."""
 
     title: str
     edit: Edit
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """The text after edits that do not overlap."""
+    """Apply edits that do not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
 
 
 def renamable(text: str, offset: int) -> Name | None:
-    """The name of a struct or a field at an offset; None for everything else."""
+    """Return the struct or field name at an offset; None for everything else."""
     names = SpecNames(TextTree(text))
     return names.struct_at(offset) or names.field_at(offset)
 
 
 def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) -> list[Edit]:
-    """The edits that rename the struct or the field at an offset wherever the spec names it.
+    """Return the edits that rename the struct or field at an offset wherever the spec uses it.
 
-    Raises SpecError if nothing here has a name that can change, if the text is no JSON, and if the new name would
+    Raises SpecError if there is no renamable name here, if the source is not a JSON object, or if the new name would
     break a rule.
     """
     if parse(text, file=file).root is None:
@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """The first error of a rule that fewer errors had before."""
+    """Return the first error of a rule that had fewer errors before."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -96,7 +96,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
-    """What would mend a problem of this text, the likeliest first: the name that was meant, no trailing comma."""
+    """Return fixes for a problem, the likeliest first: the intended name, or removing a trailing comma."""
     token = TextTree(text).token_at(TextPlaces(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []
@@ -117,7 +117,7 @@ def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
 
 
 def changed(text: str, formatted: str) -> list[Edit]:
-    """The smallest single edit that makes one text of another; none where they are the same."""
+    """Return the smallest single edit from one string to another; empty if they are equal."""
     if formatted == text:
         return []
     start = _common(text, formatted)
@@ -126,7 +126,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with; not half of a line end."""
+    """Return the length of the common prefix, without splitting a line end."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -1,8 +1,7 @@
-"""The bytes of one field, in a message made up for it: what a person who hovers over the field sees of the wire.
+"""Example bytes of a field, for hovers: the encoding of the field in a sample message.
 
-The value is the first of those that show a difference where releases are
-compared (`evolution.samples`): not the default. A trace of the whole message
-says which bytes are the field's.
+The value is the first sample that differs from the default (`evolution.samples`). A trace of the whole message locates
+the field's bytes.
 """
 
 from dataclasses import dataclass
@@ -22,18 +21,18 @@ from tagwire_generator.model.python_names import attribute_name
 
 @dataclass(frozen=True, slots=True)
 class WireExample:
-    """A value of a field, and its bytes in one version; those of a tagged field with its tag and size."""
+    """A field value and its bytes in one version; for a tagged field including its tag and size."""
 
     version: int
     value: Any
-    """As JSON."""
+    """The value as JSON."""
     data: bytes
 
 
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
-    """An example in the latest version that has the field; None where there is none, as in record formats.
+    """Return an example in the latest version with the field; None if there is none, as in record formats.
 
-    `struct` is the name of the struct that has the field, the message's for its own.
+    `struct` is the name of the struct with the field, or of the message.
     """
     names = field_path(message, struct, field)
     if names is None or message.format is not None:
@@ -47,11 +46,11 @@ def field_example(message: MessageSpec, struct: str, field: str) -> WireExample 
 
 
 def field_path(message: MessageSpec, struct: str, field: str) -> list[str] | None:
-    """The attributes that lead to a field from the message, the shortest way; None if none does."""
+    """Return the attributes on the shortest path from the message to a field; None if there is no path."""
     structs = {each.name: each for each in message.structs}
     waiting: list[tuple[StructSpec, list[str]]] = [(message.root, [])]
     seen = {message.root.name}
-    for here, path in waiting:  # grows while it is gone through
+    for here, path in waiting:  # `waiting` grows during the loop
         for spec in here.fields:
             if here.name == struct and spec.name == field:
                 return [*path, attribute_name(spec.name)]
@@ -92,7 +91,7 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
 
 
 def _node(root: Node, names: list[str]) -> Node | None:
-    """The node of a field; of a tagged one, that of its entry among the tags."""
+    """Return the node of a field; for a tagged field, its tag entry."""
     waiting = [root]
     wanted = ".".join(names)
     while waiting:

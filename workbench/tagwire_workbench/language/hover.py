@@ -1,8 +1,7 @@
-"""What an editor shows of the thing under the cursor, as Markdown: a key, a field, a struct, a type, a broken rule.
+"""Hover texts as Markdown: for a key, a field, a struct, a type, or a broken rule.
 
-Keys and their meaning come from the schema; what a field says from its own
-keys, so that every key is shown; its bytes from the message, where the spec
-can be read.
+Descriptions of keys come from the schema; facts about a field from its keys; and its example bytes from the message, if
+the spec is valid.
 """
 
 import json
@@ -21,24 +20,24 @@ from tagwire_workbench.language.text_places import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 _MOST: Final = 48
-"""Of an example, so many bytes are shown."""
+"""Number of example bytes shown."""
 _ENTRIES: Final = 40
-"""Of a register, so many entries are shown."""
+"""Number of register entries shown."""
 _TOLD: Final = ("name", "type", "about", "$schema")
-"""Keys that are told in the first lines, or not at all."""
+"""Keys that are shown in the first lines, or not at all."""
 
 
 class Hover(NamedTuple):
-    """Markdown, and the characters that it is about."""
+    """Markdown, and the span that it describes."""
 
     span: Span
     text: str
 
 
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
-    """What is to say about the place; None where there is nothing. Raises nothing, whatever the text.
+    """Return the hover at an offset; None if there is none. Never raises, whatever the source.
 
-    `message` is what the text was read as, if it has no errors; `rules` are the ids of those broken at the place.
+    `message` is the parsed spec, if it has no errors; `rules` are the ids of the rules broken here.
     """
     tree = TextTree(text)
     found = _of_key(tree, offset) or _of_value(tree, offset, message)
@@ -51,7 +50,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 
 def rule_text(rule_id: str) -> str:
-    """A rule in Markdown, with its example: what `tagwire rule` prints; "" if there is no such rule."""
+    """Return a rule in Markdown with its example, as `tagwire rule` prints it; "" for an unknown rule."""
     rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
     if rule is None:
         return ""
@@ -64,14 +63,14 @@ def rule_text(rule_id: str) -> str:
 
 
 def _entry(entry: Value) -> str:
-    """A member of a register."""
+    """Return a register entry as a list item."""
     reason = entry.get("deprecated")
     said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
     return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """What is to say about the register that a field has as its enum; `register` is the text of its file."""
+    """Return the hover for a field's register; `register` is the source of the register file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.word("name") != name.text:
@@ -133,7 +132,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """A word or a number says what its key is for."""
+    """Return the hover for a word or number: the description of its key."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -152,7 +151,7 @@ def _field(names: SpecNames, field: Value, message: MessageSpec | None) -> str:
 
 
 def _struct_around(names: SpecNames, field: Value) -> str:
-    """The name of the struct that a field is in."""
+    """Return the name of the struct that contains a field."""
     at = field.parent
     while at is not None and at.kind != "object":
         at = at.parent
@@ -176,7 +175,7 @@ def _struct(names: SpecNames, text: str) -> str:
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
-    """An object in its own words: name, type, what it is for, and each key that says something short."""
+    """Describe an object: name, type, `about`, and each key with a short value."""
     type = owner.word("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
     title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")
@@ -189,5 +188,5 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Text between backticks."""
+    """Return text that is safe between backticks."""
     return text.replace("`", "'")

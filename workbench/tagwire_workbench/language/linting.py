@@ -1,4 +1,4 @@
-"""What `tagwire lint` finds, at its places in texts that an editor has."""
+"""The findings of `tagwire lint`, at their positions in an editor's documents."""
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from tagwire_workbench.designs.lint import chosen
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """The findings about these specs that the settings ask for and do not excuse; `text_of` gives a file's text."""
+    """Return the findings on these specs after settings and exemptions; `text_of` returns a file's content."""
     wanted = chosen(findings, specs, settings.lint)
     left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}

@@ -1,4 +1,4 @@
-"""Where a name is declared, and where it is used."""
+"""Find where a name is declared, and where it is used."""
 
 from tagwire_workbench.language.spec_names import SpecNames
 from tagwire_workbench.language.text_places import Span
@@ -6,13 +6,13 @@ from tagwire_workbench.language.text_tree import TextTree
 
 
 def definition(text: str, offset: int) -> Span | None:
-    """Where the struct or the field under the cursor is declared; None for anything else."""
+    """Return the declaration of the struct or field at the cursor; None for anything else."""
     found = references(text, offset)
     return found[0] if found else None
 
 
 def references(text: str, offset: int) -> list[Span]:
-    """Where the struct or the field under the cursor is named, its declaration first if it has one."""
+    """Return all uses of the struct or field at the cursor, its declaration first if there is one."""
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None:

@@ -1,4 +1,4 @@
-"""The outline of a spec: the message with its fields, the members of structs below them."""
+"""The outline of a spec: the message with its fields, and nested fields of structs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LISTS: Final[Mapping[str, SymbolKind]] = {
     "commonStructs": "struct",
     "entries": "entry",
 }
-"""The keys that hold what an outline has lines for."""
+"""The keys whose members are listed in an outline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Symbol:
     detail: str
     kind: SymbolKind
     span: Span
-    """All of it."""
+    """The whole definition."""
     name_span: Span
     children: "tuple[Symbol, ...]"
 
 
 def outline(text: str) -> list[Symbol]:
-    """The outline of a text; empty if it has no object with a name. Raises nothing, whatever the text."""
+    """Return the outline of a spec; empty without a named object. Never raises, whatever the source."""
     return _symbols([TextTree(text).root], "message")
 
 
@@ -52,7 +52,7 @@ def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
 
 
 def _objects(value: Value | None) -> list[Value]:
-    """The items of a list; a single one may stand for it."""
+    """Return the items of a list; a single object counts as a list of one."""
     if value is None:
         return []
     return value.items if value.kind == "list" else [value]

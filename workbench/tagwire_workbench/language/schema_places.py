@@ -1,9 +1,7 @@
-"""What the schema of specs says about a place in a tree: keys, words, descriptions.
+"""Look up what the spec schema defines for a value: keys, words, descriptions.
 
-Everything comes from `spec.schema.json`, so a new key of specs is known here
-as soon as it is there. Only what a schema can't say without making its errors
-unreadable is a table: which keys belong to one dialect, or to one kind of
-message.
+Everything comes from `spec.schema.json`, so a new key is known here at once. Only rules that would make the schema's
+errors unreadable are in tables here: which keys belong to one dialect, or to one kind of message.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -19,12 +17,12 @@ _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "headerVersions": ("request", "response"),
     "fallback": ("response",),
 }
-"""The kinds of messages that may have a key; it is not offered to others."""
+"""The kinds of messages that may have a key; other kinds are not offered the key."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
-"""Keys that no spec of the draft dialect has."""
+"""Keys that the draft dialect does not have."""
 
 Shape = str
-"""The kind of a `Value`; "" for one that is not written yet."""
+"""The kind of a `Value`; "" if the value is not written yet."""
 
 
 class Key(NamedTuple):
@@ -34,13 +32,13 @@ class Key(NamedTuple):
     description: str
     is_required: bool
     is_extension: bool
-    """Whether only the tagwire dialect has it."""
+    """Whether only the tagwire dialect has the key."""
     place: "SchemaPlace"
-    """What the schema says about its value."""
+    """The schema of its value."""
 
 
 class SchemaPlace:
-    """What the schema says about one value; `kind` is the name of its `$defs`, "" if it has none."""
+    """The schema of one value; `kind` is the name of its `$defs`, "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""
@@ -52,7 +50,7 @@ class SchemaPlace:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaPlace":
-        """The same place for a value of this shape: a single item may stand for a list, and has keys of its own."""
+        """Return the schema for a value of this shape, where a single item may replace a list."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -60,25 +58,25 @@ class SchemaPlace:
         return SchemaPlace(self._node[branch])
 
     def all_keys(self) -> Iterator[Key]:
-        """The keys of an object here."""
+        """Yield the keys of an object."""
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
             place = SchemaPlace(node)
             yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
 
     def key(self, name: str) -> Key | None:
-        """One of them; of an object with keys of any name, that name."""
+        """Return the key with this name; any name is valid if the schema has additional properties."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
         return Key(name, "", False, False, SchemaPlace(others)) if found is None and others else found
 
     def items(self) -> "SchemaPlace | None":
-        """What an item of a list here is."""
+        """Return the schema of a list's items, or None."""
         node = self.shaped("list")._node
         return SchemaPlace(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """The values that are listed, without null and without other spellings of true and false."""
+        """Return the enumerated values, without null and without alternative spellings of true and false."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:
@@ -86,7 +84,7 @@ class SchemaPlace:
         return tuple(words)
 
     def types(self) -> tuple[str, ...]:
-        """The JSON types that a value may have, the usual one first."""
+        """Return the JSON types that the value may have, the usual one first."""
         if self.items() is not None:
             return ("array",)
         if "properties" in self._node:
@@ -96,7 +94,7 @@ class SchemaPlace:
 
 
 def place_of(value: Value) -> SchemaPlace | None:
-    """What the schema says about a value of a tree; None where it knows nothing of the place."""
+    """Return the schema of a value in a tree; None if the schema doesn't define the value."""
     path: list[Value] = []
     at: Value | None = value
     while at is not None:
@@ -118,7 +116,7 @@ def place_of(value: Value) -> SchemaPlace | None:
 
 
 def _root(root: Value) -> SchemaPlace:
-    """The type of a spec decides which keys it has."""
+    """Return the schema for the spec's type."""
     node = schema()
     while "if" in node:
         is_it = node["if"]["properties"]["type"]["const"] == root.word("type")
@@ -127,9 +125,9 @@ def _root(root: Value) -> SchemaPlace:
 
 
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
-    """The keys that an object may have beside these: required ones first, then in their usual order.
+    """Return the keys that an object may have in addition to `present`, required keys first, then in schema order.
 
-    `is_extended` says whether the spec may use the tagwire dialect where it does not say so itself.
+    `is_extended` is the default for specs that don't specify their dialect.
     """
     place = place_of(owner)
     if place is None:
@@ -149,7 +147,7 @@ def _fits(key: str, kind: str, root: Value) -> bool:
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
-    """Whether a spec may use the tagwire dialect: what it says itself comes before what its set says."""
+    """Whether a spec may use the tagwire dialect; the spec's own key takes precedence over its set."""
     return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 

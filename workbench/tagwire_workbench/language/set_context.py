@@ -1,4 +1,4 @@
-"""What a spec can use of the other specs of its set: registers and shared structs, and where they are."""
+"""The registers and shared structs that a spec can use from other specs of its set, and their files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,35 +14,35 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The other specs as one spec sees them; `registers` are None where nobody knows the set."""
+    """The other specs of a set; `registers` is None if the set is unknown."""
 
     registers: Registers | None = None
     places: Mapping[str, Path] = field(default_factory=dict)
-    """By the name of a register or shared struct, its file."""
+    """The file of each register or shared struct, by name."""
     specs: tuple[SpecData, ...] = ()
-    """Those that may be shared structs."""
+    """The specs that may be shared structs."""
 
     def known(self, options: SpecOptions) -> dict[str, Any]:
-        """The arguments by which the readers take it."""
+        """Return the context as keyword arguments for the readers."""
         return {"registers": self.registers, "shared": SharedStructs(self.specs, options, self.registers)}
 
 
 ALONE: Final = SetContext()
-"""Of a spec that is in no set."""
+"""The context of a spec without a set."""
 
 
 def may_be_used(data: bytes) -> bool:
-    """Whether other specs may use something of this text; without parsing it."""
+    """Whether other specs may use this spec, judged without parsing."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def asks_for_others(data: bytes) -> bool:
-    """Whether a text may use something of other specs; without parsing it."""
+    """Whether a spec may use other specs, judged without parsing."""
     return uses_registers(data) or b'"imports"' in data
 
 
 def context_of(texts: Mapping[Path, bytes]) -> SetContext:
-    """What these texts offer to the others of their set."""
+    """Return what these specs offer to the others of their set."""
     registers = registers_among(texts.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))

@@ -1,6 +1,6 @@
-"""The names that the specs of a set share, of structs and of registers: where they are named, and renamed together.
+"""Find and rename the names that specs of a set share: structs and registers.
 
-One spec declares such a name, as its own, and any other may import the struct or have the register as an `enum`.
+One spec declares such a name, as its own, and others may import the struct or use the register as an `enum`.
 """
 
 import json
@@ -18,16 +18,16 @@ from tagwire_workbench.language.workspace import Workspace
 
 
 class SetName(NamedTuple):
-    """A name of a set where a cursor touches it, and everywhere that it stands: by file, its declaration first."""
+    """A shared name at the cursor, and all its uses by file, the declaring file first."""
 
     here: Name
     places: dict[Path, list[Name]]
 
 
 def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
-    """The name of a shared struct or a register at an offset of a file; None for all else.
+    """Return the shared struct or register name at an offset; None for everything else.
 
-    Raises SpecError where the folder of the specs can't be read.
+    Raises SpecError if the spec folder can't be read.
     """
     names = SpecNames(TextTree(specs.text(path)))
     own, struct, register = names.own_name, names.struct_at(offset), names.register_at(offset)
@@ -52,7 +52,7 @@ def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
 
 
 def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterator[Name]:
-    """Where a file names a shared struct or a register."""
+    """Yield the uses of a shared struct or register in a file."""
     source = specs.text(path)
     if text not in source:
         return
@@ -66,9 +66,9 @@ def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterat
 
 
 def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, list[Edit]]:
-    """The edits, by file, that rename a shared struct or a register in all specs of its set.
+    """Return the edits, by file, that rename a shared struct or a register in its whole set.
 
-    Raises SpecError if one of the files is no JSON, and if the new name would break a rule in any file of the set.
+    Raises SpecError if a file is not a JSON object, or if the new name would break a rule in any file of the set.
     """
     old = found.here.text
     written = json.dumps(name, ensure_ascii=False)[1:-1]
@@ -90,7 +90,7 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
 
 
 def _problems(specs: Workspace, path: Path) -> list[Problem]:
-    """What is wrong in the set of a file, in the file itself first."""
+    """Return the problems in the set of a file, the file's own first."""
     of_files, of_set = specs.set_problems(path)
     files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
     return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]

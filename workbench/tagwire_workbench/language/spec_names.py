@@ -1,8 +1,7 @@
-"""The names that a spec declares, and where it uses them: structs and fields, found in a tree that may be broken.
+"""The names that a spec declares and uses, structs and fields, found in a tree that may be broken.
 
-Definitions, references, renaming and the outline go by this. Which values are
-names says the schema: the kinds `structName` and `fieldType` name structs,
-`word` names a field of a record format.
+Definitions, references, renaming and the outline use this module. The schema shows which values are names: the kinds
+`structName` and `fieldType` name structs, `word` names a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -17,11 +16,11 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys that hold the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Places and keys that name a field, though their values are of no kind of their own."""
+"""Parent keys and keys whose values name a field, although the schema has no kind for them."""
 
 
 class Name(NamedTuple):
-    """A name where it stands: the value that has it, and its characters there."""
+    """An occurrence of a name: its value and its characters."""
 
     text: str
     value: Value
@@ -34,13 +33,13 @@ class SpecNames:
     def __init__(self, tree: TextTree) -> None:
         self.tree = tree
         self.structs: dict[str, Name] = {}
-        """Where each struct is declared, the first of a name."""
+        """The first declaration of each struct."""
         self.imports: dict[str, Name] = {}
-        """Where each shared struct is imported, which is declared in a spec of its own."""
+        """The import of each shared struct, which is declared in a spec of its own."""
         self.struct_uses: list[Name] = []
-        """Types that name a struct, those that declare one among them."""
+        """Types that name a struct, including declarations."""
         self.fields: list[Name] = []
-        """Every field, in the order of the text."""
+        """Every field, in source order."""
         self.register_uses: list[Name] = []
         """Values that name a register."""
         self.field_uses: list[Name] = []
@@ -49,7 +48,7 @@ class SpecNames:
         name = root.get("name")
         self.is_register = root.word("type") == "register"
         self.own_name: Name | None = None
-        """The name of the spec itself, if other specs of its set may use it: of a shared struct or a register."""
+        """The spec's own name, if other specs of its set may use it: a shared struct or register."""
         if name is not None and name.kind == "string" and root.word("type") in ("struct", "register"):
             self.own_name = Name(name.text, name, name.content)
         for value in tree.values():
@@ -85,32 +84,32 @@ class SpecNames:
             self.structs.setdefault(name.text, name)
 
     def struct_at(self, offset: int) -> Name | None:
-        """The name of a struct that a cursor touches, declared or used."""
+        """Return the struct name at the cursor, declared or used."""
         return _touched([*self.struct_uses, *self.structs.values()], offset)
 
     def field_at(self, offset: int) -> Name | None:
-        """The name of a field that a cursor touches, declared or used."""
+        """Return the field name at the cursor, declared or used."""
         return _touched([*self.fields, *self.field_uses], offset)
 
     def register_at(self, offset: int) -> Name | None:
-        """The name of a register that a cursor touches."""
+        """Return the register name at the cursor."""
         return _touched(self.register_uses, offset)
 
     def struct_places(self, text: str) -> list[Name]:
-        """Everywhere a struct is named: its declaration first."""
+        """Return all occurrences of a struct name, the declaration first."""
         declared = self.structs.get(text)
         uses = [use for use in self.struct_uses if use.text == text and (declared is None or use.span != declared.span)]
         return [*([declared] if declared else []), *uses]
 
     def field_places(self, name: Name) -> list[Name]:
-        """Everywhere the same field is named: its declaration first."""
+        """Return all occurrences of the same field, the declaration first."""
         declared = self.declared(name)
         if declared is None:
             return [name]
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
     def declared(self, name: Name) -> Name | None:
-        """The field that a name means: one of its struct, else of those around it, else of the elements below it."""
+        """Return the field that a name refers to: in its struct, an enclosing struct, or the elements below."""
         if name in self.fields:
             return name
         owner: Value | None = name.value.parent
@@ -121,11 +120,11 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """The names of the fields that a value of an object could mean: of its struct, then of those around it."""
+        """Return the field names that a value of an object could refer to, from the innermost struct outwards."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """The fields of the struct that an object stands in, then of those around it; of the message, its own."""
+        """Yield the fields of the innermost struct around an object, then those of the enclosing structs."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)
@@ -135,7 +134,7 @@ class SpecNames:
 
 
 def type_name(value: Value) -> Name:
-    """The name in a field's type, without what makes it an array."""
+    """Return the name in a field's type, without array brackets."""
     start = value.content.start
     bare = value.text.lstrip("[] \t")
     begin = start + len(value.text) - len(bare)
@@ -144,13 +143,13 @@ def type_name(value: Value) -> Name:
 
 
 def is_field(owner: Value) -> bool:
-    """Whether an object is a field: it stands among those of a struct or a message."""
+    """Whether an object is a field of a struct or message."""
     members = owner.parent if owner.parent is not None and owner.parent.kind == "list" else owner
     return members.entry is not None and members.entry.key in MEMBERS
 
 
 def _around(value: Value) -> Value | None:
-    """The list that the field with this name stands in; the field itself where it stands alone."""
+    """Return the list that contains the field with this name; the field itself if it is not in a list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -1,9 +1,8 @@
-"""Places in a text as everyone counts them: offsets of characters, lines and columns of problems, positions of editors.
+"""Convert between offsets, the lines and columns of problems, and editor positions.
 
-A problem counts lines from 1, at `\n` alone, and columns from 1, in
-characters. An editor counts both from 0, a lone `\r` ends a line as well, and
-its columns are units of an encoding: of UTF-16, unless both sides agree on
-another one. So a character beyond U+FFFF before a place moves it by two.
+A problem counts lines from 1, ending at `\n` only, and columns from 1, in characters. An editor counts both from 0, a
+lone `\r` also ends a line, and columns are code units of an encoding: UTF-16, unless both sides agree on another one.
+So in UTF-16 a character beyond U+FFFF counts as two columns.
 """
 
 import re
@@ -16,25 +15,25 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Position(NamedTuple):
-    """A place as an editor counts it, from 0."""
+    """A position in an editor's units, from 0."""
 
     line: int
     character: int
 
 
 class Span(NamedTuple):
-    """Characters of a text: offsets, the end not included."""
+    """A range of characters, as offsets; the end is exclusive."""
 
     start: int
     end: int
 
     def has(self, offset: int) -> bool:
-        """Whether a cursor at the offset touches the span; the place behind its last character does."""
+        """Whether a cursor at the offset touches the span; its end counts."""
         return self.start <= offset <= self.end
 
 
 class TextPlaces:
-    """The places of one text. Whatever lies outside of the text becomes its nearest place."""
+    """The positions of one document. Positions outside are clamped to the nearest valid one."""
 
     def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:
         self.text = text
@@ -43,17 +42,17 @@ class TextPlaces:
         self._problem_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def of_problem(self, line: int, column: int) -> int:
-        """The offset of a problem's place."""
+        """Return the offset of a problem."""
         start = self._problem_starts[min(max(line, 1), len(self._problem_starts)) - 1]
         return min(start + max(column, 1) - 1, len(self.text))
 
     def position(self, offset: int) -> Position:
-        """The position of an offset."""
+        """Return the position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """The offset of a position; one within a character is that of the character."""
+        """Return the offset of a position; within a character, the character's start."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character
@@ -64,7 +63,7 @@ class TextPlaces:
         return offset
 
     def _line_end(self, line: int) -> int:
-        """Where a line's own characters end."""
+        """Return the end of a line without its line break."""
         if line + 1 == len(self._starts):
             return len(self.text)
         end = self._starts[line + 1]

@@ -1,9 +1,8 @@
-"""A spec's text as a tree, however broken: what completion, hover and renaming look at while somebody is typing.
+"""A fault-tolerant tree of a spec's source, for completion, hovers and renaming during typing.
 
-`syntax.parse` gives the tree that counts, and none at all for a text with a
-comma too few. This one is made in one pass over the tokens, closes what is
-left open, and takes every text. Its values know where they begin and end,
-and which of them a cursor is in.
+`syntax.parse` returns the authoritative tree, and nothing for a source with a missing comma. This tree is built in one
+pass over the tokens, closes unclosed brackets, and accepts any source. Its values know their start and end, and which
+of them contain the cursor.
 """
 
 import json
@@ -24,57 +23,57 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""What may follow a string, or a slip."""
+"""What may follow a string; anything else is a typing error."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
 Role = Literal["key", "value", "comma", "nothing"]
-"""What may come at a place: a key, a value, what ends or separates, or nothing (a comment)."""
+"""The next expected item: a key, a value, a separator or closing bracket, or nothing (in a comment)."""
 
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A value; of an object or a list, `end` is behind its bracket or, without one, where the text ends."""
+    """A value; an object or list ends after its bracket or, without a bracket, at the end of the source."""
 
     kind: Kind
     start: int
     end: int
     text: str = ""
-    """Of a string its content, of a word the word."""
+    """The content of a string, or the word."""
     is_closed: bool = True
     """Whether a string has its closing quote."""
     parent: "Value | None" = None
-    """The object or list that it stands in."""
+    """The containing object or list."""
     entry: "Entry | None" = None
-    """The entry of the object that it stands in."""
+    """The containing object's entry."""
     entries: "list[Entry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
     @property
     def span(self) -> Span:
-        """The characters of the value."""
+        """The span of the value."""
         return Span(self.start, self.end)
 
     @property
     def content(self) -> Span:
-        """The characters between a string's quotes; of any other value, all."""
+        """The span between a string's quotes; the whole span of other values."""
         if self.kind != "string":
             return self.span
         return Span(self.start + 1, self.end - self.is_closed)
 
     def get(self, key: str) -> "Value | None":
-        """The first value of a key."""
+        """Return the first value of a key."""
         return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
 
     def word(self, key: str) -> str:
-        """The text of a key's string, or ""."""
+        """Return a key's string value, or ""."""
         value = self.get(key)
         return value.text if value is not None and value.kind == "string" else ""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A key of an object with its value, if that is there yet."""
+    """A key of an object with its value, if already written."""
 
     key: str
     start: int
@@ -83,29 +82,29 @@ class Entry:
 
     @property
     def span(self) -> Span:
-        """The characters of the key, with its quotes."""
+        """The span of the key, including quotes."""
         return Span(self.start, self.end)
 
 
 class Slot(NamedTuple):
-    """Where a cursor stands: what may come there, in which object or list, under which key."""
+    """The cursor's context: what may come there, in which object or list, and under which key."""
 
     role: Role
     owner: Value | None
-    """None outside of everything."""
+    """None outside of all values."""
     entry: Entry | None
-    """Of a value in an object, its entry."""
+    """The entry, if the slot is for its value."""
     written: Span
-    """The token that the cursor is in, which an answer replaces; empty between tokens."""
+    """The token at the cursor, which a completion replaces; empty between tokens."""
 
 
 class TextTree:
-    """The tree of a text. `root` is the first object, an empty one if there is none."""
+    """The tree of a source. `root` is the first object, or an empty one."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._slots: list[tuple[int, int, str, Slot]] = []
-        """Of each token its start, end and kind, and the slot before it."""
+        """Start, end and kind of each token, and the slot before it."""
         self._open: list[Value] = []
         self._open_kinds: Counter[str] = Counter()
         self._role: Role = "value"
@@ -120,7 +119,7 @@ class TextTree:
         self.root = next(objects, Value("object", 0, 0))
 
     def slot(self, offset: int) -> Slot:
-        """Where a cursor at an offset stands."""
+        """Return the slot at a cursor offset."""
         for start, end, kind, slot in self._slots:
             if start >= offset:
                 return slot._replace(written=Span(offset, offset))
@@ -133,7 +132,7 @@ class TextTree:
         return self._last._replace(written=Span(offset, offset))
 
     def values(self) -> Iterator[Value]:
-        """The root and all values in it, in the order of the text."""
+        """Yield the root and all values in it, in source order."""
         waiting = [self.root]
         while waiting:
             value = waiting.pop()
@@ -142,7 +141,7 @@ class TextTree:
             waiting += reversed(inner)
 
     def value_at(self, offset: int) -> Value | None:
-        """The innermost value that a cursor at an offset touches."""
+        """Return the innermost value at a cursor offset."""
         found = None
         for value in self.values():
             if value.span.has(offset) and (found is None or value.kind in ("string", "word") or value.start < offset):
@@ -150,7 +149,7 @@ class TextTree:
         return found
 
     def entry_at(self, offset: int) -> tuple[Value, Entry] | None:
-        """The key that a cursor at an offset touches, with the object that has it."""
+        """Return the key at a cursor offset, with its object."""
         for value in self.values():
             for entry in value.entries:
                 if entry.span.has(offset):
@@ -164,9 +163,9 @@ class TextTree:
         return Span(start, end) if start <= offset < end else Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
-        """What an answer replaces of a string; one without its closing quote may hold the rest of the line.
+        """Return the part of a string that a completion replaces; an unclosed string may hold the rest of the line.
 
-        Its closing quote is not its own either where a word follows: that one begins the next string.
+        If a word follows the closing quote, that quote actually begins the next string.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
@@ -234,18 +233,18 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """What is written where a comma should be is the next key, without the comma."""
+    """Treat text in place of a comma as the next key, with its comma missing."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 
 
 def _is_closed(token: str) -> bool:
-    """Whether a string's token has its closing quote."""
+    """Whether a string token has its closing quote."""
     return _CLOSED.fullmatch(token) is not None
 
 
 def _content(token: str) -> str:
-    """What stands between the quotes of a string; of another token, all."""
+    """Return the content of a string token without quotes; other tokens unchanged."""
     if not token.startswith('"'):
         return token
     bare = token[1:-1] if _is_closed(token) else token[1:]

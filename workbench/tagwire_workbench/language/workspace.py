@@ -1,8 +1,7 @@
-"""The specs of a project as an editor has them: unsaved texts over what is on disk.
+"""The specs of a project in an editor: unsaved documents override files.
 
-It gives the problems that `tagwire validate` and `tagwire lint` report for a
-folder, rules about the set among them. What was read stays until its text changes, so that a
-letter typed costs reading one spec.
+It returns the problems that `tagwire validate` and `tagwire lint` report for a folder, including rules about the set.
+Results are cached until a file changes, so each keystroke reads only one spec.
 """
 
 from collections import defaultdict
@@ -31,26 +30,26 @@ _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional"
 
 
 _MOST_CHARACTERS: Final = 1 << 17
-"""Longer texts would block the editor. Kafka's longest spec has about 20,000 characters."""
+"""Longer documents would block the editor. Kafka's longest spec has about 20,000 characters."""
 
 
 class SetProblems(NamedTuple):
-    """What is wrong in a set, by file; files without problems are left out."""
+    """The problems in a set, by file; files without problems are left out."""
 
     of_files: dict[Path, list[Problem]]
-    """By the rules about one file."""
+    """Problems by the rules about one file."""
     of_set: dict[Path, list[Problem]]
-    """By the rules about the set: empty while a file can't be read, as in `tagwire validate`."""
+    """Problems by the rules about the set; empty while a file is invalid, as in `tagwire validate`."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """What a file was read as, and for which text, component and options."""
+    """A cached result of reading a file, with the inputs it depends on."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """What `tagwire lint` says of it by some settings, if somebody has asked."""
+    """The settings and lint problems, once requested."""
 
 
 class Workspace:
@@ -61,19 +60,19 @@ class Workspace:
         self._known: dict[Path, _Read] = {}
         self._settings: dict[Path, tuple[object, Settings]] = {}
         self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
-        """By the package of a set, what its specs offer to each other, and the texts that say so."""
+        """By the package of a set: what its specs offer to each other, and the sources that this came from."""
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
-        """The editor's text of a file, saved or not."""
+        """Set the editor's content of a file, saved or not."""
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
-        """From now on the file is what is on disk."""
+        """Drop the editor's content, so that the file on disk counts."""
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """The same specs, some with other texts: to see what would be wrong with them."""
+        """Return a workspace with some files changed, to check them."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -82,7 +81,7 @@ class Workspace:
         return other
 
     def text(self, path: Path) -> str:
-        """The text of a file as the editor has it, else as it is on disk; "" if it can't be read."""
+        """Return the editor's content of a file, or else the file on disk; "" if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text
@@ -92,11 +91,11 @@ class Workspace:
             return ""
 
     def is_too_long(self, path: Path) -> bool:
-        """Return whether a text is too long to be analysed while somebody types."""
+        """Return whether a document is too long to be analysed during typing."""
         return len(self.text(path)) > _MOST_CHARACTERS
 
     def settings(self, path: Path) -> Settings:
-        """The settings of the project that a file is in. Raises SettingsError for some that can't be read."""
+        """Return the settings of a file's project. Raises SettingsError if they can't be read."""
         root = find_root(path.parent)
         stamp = _stamp(root / "pyproject.toml")
         known = self._settings.get(root)
@@ -105,35 +104,35 @@ class Workspace:
         return known[1]
 
     def spec_set(self, path: Path) -> SpecSet | None:
-        """The set that a file belongs to. Raises SettingsError as `settings` does."""
+        """Return the set of a file, or None. Raises SettingsError like `settings`."""
         sets = self.settings(path).sets
         return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 
     def options(self, path: Path) -> SpecOptions:
-        """The options that a file is read with. Raises SettingsError as `spec_set` does."""
+        """Return the options for reading a file. Raises SettingsError like `spec_set`."""
         spec_set = self.spec_set(path)
         return spec_set.options if spec_set else SpecOptions()
 
     def is_spec(self, path: Path) -> bool:
-        """Whether a file is one of a set, or looks like a spec."""
+        """Whether a file belongs to a set, or looks like a spec."""
         if self.spec_set(path) is not None:
             return True
         root = TextTree(self.text(path)).root
         return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
 
     def read(self, path: Path) -> ReadResult:
-        """What a file says. Raises SettingsError as `spec_set` does."""
+        """Read a file. Raises SettingsError like `spec_set`."""
         context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
         return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
     def read_as(self, path: Path, text: str) -> ReadResult:
-        """What a file would say if this were its text."""
+        """Read `text` in place of a file's content."""
         options = self.options(path)
         known = self.context(path).known(options)
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """What a file can use of the other specs of its set. Raises SpecError as `set_problems` does."""
+        """Return what a file can use from its set. Raises SpecError like `set_problems`."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
@@ -145,26 +144,26 @@ class Workspace:
         return known[1]
 
     def files(self, path: Path) -> list[Path]:
-        """The specs of the set of a file, those that are not saved yet among them; of no set, none.
+        """Return the specs in the set of a file, including unsaved ones; empty without a set.
 
-        Raises SpecError as `set_problems` does.
+        Raises SpecError like `set_problems`.
         """
         spec_set = self.spec_set(path)
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
-        """The text of a file in its normal form, as `tagwire fmt` writes it.
+        """Return the content of a file as `tagwire fmt` formats it.
 
-        Raises SpecError for a spec with errors, and for one that can't be formatted without losing a comment.
+        Raises SpecError for a spec with errors, and if formatting would lose a comment.
         """
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 
     def message(self, path: Path) -> MessageSpec | None:
-        """The message of a file without errors."""
+        """Return the message of a file without errors."""
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
-        """What is wrong with a file itself, and, if that is no error, what is unwise about it."""
+        """Return the problems of a file, and its lint findings if there are no errors."""
         if self.is_too_long(path):
             return self._note_on_length(path) if self.spec_set(path) is not None else ()
         if not self.is_spec(path):
@@ -173,9 +172,9 @@ class Workspace:
         return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
-        """What is wrong in the set of a file; of a file without a set, with that alone.
+        """Return the problems in the set of a file; without a set, of the file alone.
 
-        Raises SpecError where the folder of the specs or the settings can't be read.
+        Raises SpecError if the spec folder or the settings can't be read.
         """
         spec_set = self.spec_set(path)
         if spec_set is None:
@@ -198,7 +197,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """The response of a request or the request of a response, by the API key."""
+        """Return the response of a request or the request of a response, by the API key."""
         mine, spec_set = self.message(path), self.spec_set(path)
         wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or wanted is None:
@@ -224,7 +223,7 @@ class Workspace:
         return self.text(Path(file))
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
-        """The files of a set, those among them that are not saved yet."""
+        """Return the files of a set, including unsaved ones."""
         found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
         for path in [*self._texts]:
             if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
@@ -232,14 +231,14 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """The subfolder of the set that a file is in."""
+        """Return the subfolder of the set that a file is in."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()
         return parts[0] if parts else ""
 
     def _bytes(self, path: Path) -> bytes:
-        """The bytes of a file as the editor has it; none if it can't be read."""
+        """Return the bytes of a file in the editor; empty if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text.encode("utf-8", "replace")
@@ -264,7 +263,7 @@ class Workspace:
 
 
 def _specs(folder: Path) -> list[SpecFile]:
-    """The specs of a folder; none while it is empty."""
+    """Return the specs of a folder; none if it is empty."""
     try:
         return find_specs(folder)
     except SpecError:
@@ -274,7 +273,7 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What changes with a file; None if it is not there."""
+    """Return a value that changes with a file; None if the file doesn't exist."""
     try:
         found = path.stat()
     except OSError:

@@ -1,1 +1,1 @@
-"""Playing captures against servers, and comparing the answers with those that were recorded."""
+"""Replay captures against servers, and compare the answers with the recorded ones."""

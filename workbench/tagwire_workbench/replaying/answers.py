@@ -1,4 +1,4 @@
-"""Where an answer differs from the one that was recorded, field by field, but for fields that may differ."""
+"""Compare an answer with the recorded one, field by field, except fields that may differ."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tagwire_workbench.replaying.carrying import Carried
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
-"""Fields that say how busy a server was, and how much its log of metadata has grown."""
+"""Fields that reflect a server's load, and the growth of its metadata log."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 
 
 class _Path(NamedTuple):
     message: str
-    """The only response that is meant; empty for all."""
+    """Name of the response; empty for all."""
     path: str
 
 
@@ -34,7 +34,7 @@ class Ignored:
     """Paths of fields that may differ: `brokers[].host`, `MetadataResponse.cluster_id`, `header.unknown_tags`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
-        """Raises SelectionError for a path that none of these responses has.
+        """Parse paths. Raises SelectionError for a path that none of these responses has.
 
         Addresses that servers advertise may always differ, because another server is asked.
         """
@@ -88,7 +88,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
 
 
 def response_name(registry: "Registry", api_key: int) -> str:
-    """The name of a response; one that the package lacks has a number."""
+    """Return the name of a response; its API number if the package doesn't have it."""
     try:
         return registry.response(api_key).NAME
     except UnknownMessageError:
@@ -104,9 +104,9 @@ def answer_differences(
     ignored: Ignored,
     carried: "Carried",
 ) -> list[Difference]:
-    """The fields in which an answer differs, but for ids, which are carried from here on.
+    """Return the differing fields of an answer; differing ids are mapped from here on.
 
-    Where one of both can't be read, their bytes are compared.
+    If either response can't be read, their bytes are compared.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -126,7 +126,7 @@ def answer_differences(
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Whether all errors of an answer are retriable, and those of the recorded one were not."""
+    """Whether all errors of an answer are retriable, unlike those of the recorded one."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -1,9 +1,8 @@
-"""Ids that a server assigns: a request carries those of the server that is asked, in the place of the recorded ones.
+"""Map ids that servers assign: in requests, the recorded ids are replaced by the target server's.
 
-Kafka's clients name topics by ids, and members of groups, producers and sessions have ids, too.
-Each server assigns others, and refuses those that it does not know. So where an answer has
-another id than the recorded response, it takes the place of that one in all later requests, and
-in what later answers are compared with. Epochs belong to the id beside them.
+Kafka's clients name topics by ids, and group members, producers and sessions have ids, too. Each server assigns its own
+ids, and rejects unknown ones. So if an answer's id differs from the recorded one, it replaces the recorded id in all
+later requests, and in the expected answers. An epoch belongs to the id next to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # of a group; leaders of partitions are numbers, and no ids of members
+    "leader": "member",  # of a group; partition leaders are numbers, not member ids
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
     "topic_id": "topic",
     "v3_and_below_producer_id": "producer",
 }
-"""Fields that have an id, and what it is of."""
+"""Fields with an id, and its kind."""
 _EPOCHS: Final = {
     "generation_id": "member",
     "generation_id_or_member_epoch": "member",
@@ -37,13 +36,13 @@ _EPOCHS: Final = {
     "producer_epoch": "producer",
     "v3_and_below_producer_epoch": "producer",
 }
-"""Fields that have an epoch, and what has the id beside it."""
+"""Fields with an epoch, and the kind of the id next to it."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields that tell whether two elements are about the same thing."""
+"""Fields that show whether two elements correspond."""
 
 
 class Carried:
-    """What the ids and epochs of a recording have become."""
+    """The mapping from recorded ids and epochs to the server's."""
 
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
@@ -53,9 +52,9 @@ class Carried:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Take the ids of two responses; those that are known already stay as they are.
+        """Learn the ids of two corresponding responses; known ids keep their mapping.
 
-        An ID that both have is the same one, wherever it is. Others are paired by the names next to them.
+        An ID in both responses is the same, wherever it is. Others are paired by the names next to them.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
@@ -78,7 +77,7 @@ class Carried:
                 self._learn_epoch(row, recorded, received)
 
     def request(self, frame: bytes) -> bytes:
-        """A recorded request with the ids of the server; one that can't be read, or not be written again, as it is."""
+        """Return a recorded request with the server's ids; unchanged if it can't be read or encoded again."""
         if not self._is_needed:
             return frame
         try:
@@ -92,7 +91,7 @@ class Carried:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """A recorded message or struct with the ids of the server; the same object if it has none that differ."""
+        """Return a recorded message or struct with the server's ids; the same object if nothing differs."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -118,7 +117,7 @@ class Carried:
             self._is_needed |= before != after
 
     def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
-        """What a field gets in the place of its recorded value."""
+        """Return the replacement of a field's recorded value."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
         if row.name in _EPOCHS and isinstance(value, int):
@@ -134,7 +133,7 @@ class Carried:
         return value if all(one is other for one, other in zip(value, new, strict=True)) else new
 
     def _records(self, data: Any) -> Any:
-        """Batches with the ids and epochs of their producers; what is no batch stays as it is."""
+        """Return batches with the server's producer ids and epochs; other bytes unchanged."""
         from tagwire.records import read_batches
 
         changed = []
@@ -153,7 +152,7 @@ class Carried:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Elements with the same keys; then the others, by position."""
+    """Yield elements with the same keys; then the others, by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -168,12 +167,12 @@ def _differ(one: Struct, other: Struct, name: str) -> bool:
 
 
 def _is_id(row: "FieldRow", value: object) -> bool:
-    """Whether a value of a field is an id, and not a default that says that there is none."""
+    """Whether a field's value is an id, and not a default that means none."""
     return row.name in _IDS and _are_ids(value) and value != row.default
 
 
 def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
-    """The ids in a struct, with what they are of."""
+    """Yield the ids in a struct, with their kinds."""
     for row in holder.FIELDS:
         value = getattr(holder, row.name)
         if _is_id(row, value):
@@ -188,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """The id in a struct of what has an epoch there."""
+    """Return the id of this kind in a struct, to which an epoch belongs."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

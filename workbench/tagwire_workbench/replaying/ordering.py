@@ -1,4 +1,4 @@
-"""Elements of two arrays that are about the same thing: servers list topics, partitions and groups in any order."""
+"""Pair corresponding elements of two arrays: servers list topics, partitions and groups in any order."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -27,7 +27,7 @@ _KEYS: Final = (
     "feature",
     "path",
 )
-"""Fields that identify an element, unless the field table names the keys of the array."""
+"""Fields that identify an element, unless the field table names the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 """Keys that each server assigns. Other keys are tried first."""
 
@@ -35,7 +35,7 @@ _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
     """Pair elements with the same keys; an element that only one side has is paired with MISSING.
 
-    Elements without unique keys are paired by position, and so are arrays of one length that have no key in common.
+    Elements without unique keys are paired by position, and so are arrays of equal length without common keys.
     """
     for names in _choices([*recorded, *received], keys):
         ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))

@@ -1,7 +1,6 @@
-"""Playing the steps of a capture against a server, on sockets.
+"""Play the steps of a capture against a server, on sockets.
 
-Answers are read all the time, so that a server is never kept from writing them; what no step
-waits for is dropped.
+Answers are read continuously, so that the server is never blocked; answers that no step awaits are dropped.
 """
 
 import asyncio
@@ -25,17 +24,17 @@ _READ_SIZE: Final = 1 << 16
 
 
 class UnreachableServerError(TagwireError):
-    """A server that takes no connection."""
+    """A server that accepts no connection."""
 
 
 class Answer(NamedTuple):
-    """What became of a recorded response."""
+    """The result of a recorded response."""
 
     step: Step
     data: bytes | None
-    """The frame that came in its place; None if there was none."""
+    """The received frame; None if there was none."""
     reason: str = ""
-    """Why there was none."""
+    """Why there was no frame."""
 
 
 async def play(
@@ -50,9 +49,9 @@ async def play(
 ) -> AsyncGenerator[Answer]:
     """Send the requests, and yield an answer for each response.
 
-    `sent` gives what is sent for a recorded request. If it is paced, requests are sent no
-    earlier than in the recording, counted from the first. For up to `retry` seconds, a request
-    is sent again while its answer `is_retriable`. Raises UnreachableServerError.
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, requests are sent no earlier than in the
+    recording, counted from the first. For up to `retry` seconds, a request is sent again while its answer
+    `is_retriable`. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
@@ -89,7 +88,7 @@ async def play(
 
 
 async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to the server. Raises UnreachableServerError."""
+    """Open a connection to the server. Raises UnreachableServerError."""
     try:
         return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
     except TimeoutError:
@@ -103,7 +102,7 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """For a request how many seconds it is too early; steps without a time are never too early."""
+    """Return a function that returns how many seconds a request is early; 0 for steps without a time."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
@@ -133,7 +132,7 @@ class _Connection:
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
-        """Send a request. `answer` reports what fails."""
+        """Send a request. `answer` reports failures."""
         if self._failure:
             return
         if again:
@@ -147,7 +146,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """The answer in the place of a recorded response."""
+        """Return the answer for a recorded response."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
@@ -160,10 +159,10 @@ class _Connection:
         return Answer(step, None, self._failure)
 
     async def close(self) -> None:
-        """Close it after everything was sent, and wait for its end."""
+        """Close the connection after everything was sent, and wait for its end."""
         if not self._failure:
             self._writer.close()
-            with suppress(OSError):  # TimeoutError is one
+            with suppress(OSError):  # TimeoutError is an OSError
                 await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()

@@ -1,7 +1,7 @@
-"""What is played of a capture: a request is sent where it stands, and a response is awaited where it stands.
+"""The steps of a capture: requests are sent, and responses awaited, in recorded order.
 
-So requests keep their order across connections: one that a server answers only after
-another client has asked something is not waited for too early.
+So requests keep their order across connections: a response that a server sends only after another client's request is
+not awaited too early.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,15 +19,15 @@ class Step(NamedTuple):
 
     line: int
     connection: str
-    """What tells its connection apart from others: run and number."""
+    """Identifies the connection: run and number."""
     is_request: bool
     key: int | None
-    """The correlation id, by which a response is found; None in protocols where it is found by order."""
+    """The correlation id of a response; None in protocols that match responses by order."""
     api_key: int
     version: int
     data: bytes
     time: float | None
-    """When it passed, in seconds; None if the line does not say it."""
+    """Time in seconds; None if the line has none."""
     request: bytes = b""
     """The recorded request of a response."""
     is_close: bool = False
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
-    """Return the steps of a capture, without responses whose request is missing. Raises CaptureError."""
+    """Yield the steps of a capture, without responses whose request is missing. Raises CaptureError."""
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:

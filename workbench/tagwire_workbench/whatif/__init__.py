@@ -1,1 +1,1 @@
-"""What `tagwire whatif` has found, as JSON, tables, and a page."""
+"""The results of `tagwire whatif` as JSON, tables, and a page."""

@@ -1,6 +1,6 @@
-"""What was found, as one page that needs nothing else: bars are plain elements, colours follow the reader's settings.
+"""The results as a self-contained HTML page: bars are plain elements, colours follow the reader's settings.
 
-The words and numbers of the page are worked out here; the template prints them.
+The words and numbers are computed here; the template prints them.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tagwire_workbench.whatif.summary import Summary, percent
 
 
 def render_page(summary: Summary) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -41,7 +41,7 @@ def render_page(summary: Summary) -> str:
 
 
 def _answers(summary: Summary) -> Iterator[str]:
-    """What was asked, answered in sentences."""
+    """Yield the results as sentences."""
     total = summary.total
     for how, before, after in (
         ("With compression as it is", total.packed_before, total.packed_after),
@@ -103,7 +103,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
 
 
 def _shares(measure: Measure) -> tuple[float, float]:
-    """The saved percent with and without compression."""
+    """Return the saved percentages with and without compression."""
     return (
         percent(measure.saved_packed, measure.packed_before),
         percent(measure.saved_unpacked, measure.unpacked_before),
@@ -122,7 +122,7 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    """The cells of a measure in the order of the table's columns."""
+    """Return the cells of a measure in column order."""
     packed, unpacked = _shares(measure)
     return (
         f"{measure.batches:,}",

@@ -1,7 +1,7 @@
-"""Bars for the page of `tagwire whatif`: places and widths in percent of the plot, worked out here and printed by the
+"""Bar plots for the page of `tagwire whatif`: positions and widths in percent, computed here and printed by the
 template.
 
-What is compared with each other has one scale: every plot of saved percent has the axis of all of them.
+Plots that are compared with each other share one scale.
 """
 
 import math
@@ -12,10 +12,10 @@ _MOST_TICKS = 5
 
 
 class Bar(NamedTuple):
-    """A bar: where it begins and how wide it is, in percent of the plot."""
+    """A bar: its start and width, in percent of the plot."""
 
     kind: str
-    """What it is of: a class of the style sheet."""
+    """What the bar shows: a class of the style sheet."""
     left: float
     width: float
     is_loss: bool
@@ -23,14 +23,14 @@ class Bar(NamedTuple):
 
 
 class BarRow(NamedTuple):
-    """Bars of one thing, below each other."""
+    """A labelled group of bars, one below the other."""
 
     name: str
     bars: list[Bar]
 
 
 class Scale(NamedTuple):
-    """An axis: 0 is always on it."""
+    """An axis that always contains 0."""
 
     low: float
     high: float
@@ -38,16 +38,16 @@ class Scale(NamedTuple):
     unit: str
 
     def place(self, value: float) -> float:
-        """Where a value is, in percent of the axis."""
+        """Return the position of a value, in percent of the axis."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:
-        """The bar from 0 to a value."""
+        """Return the bar from 0 to a value."""
         begin, end = self.place(min(0.0, value)), self.place(max(0.0, value))
         return Bar(kind, begin, round(end - begin, 2), value < 0, text)
 
     def labels(self) -> list[tuple[float, str]]:
-        """Places and texts of the ticks."""
+        """Return the positions and labels of the ticks."""
         return [(self.place(tick), f"{tick:,.10g}") for tick in self.ticks]
 
 
@@ -60,7 +60,7 @@ class Plot(NamedTuple):
 
 
 def scale_of(values: Iterable[float], unit: str) -> Scale:
-    """An axis with round ticks that has room for 0 and all values."""
+    """Return an axis with round ticks that contains 0 and all values."""
     found: Sequence[float] = (0.0, *values)
     low, high = min(found), max(found)
     if low == high:
@@ -71,6 +71,6 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
 
 
 def _step(least: float) -> float:
-    """The lowest of 1, 2, 5, 10, 20, ... that is not below a value."""
+    """Return the lowest of 1, 2, 5, 10, 20, ... that is at least this value."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least)

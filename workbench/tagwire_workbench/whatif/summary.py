@@ -1,4 +1,4 @@
-"""The results in the order of the report: the numbers for every form of output."""
+"""The results in report order, with the numbers for every form of output."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,11 +12,11 @@ class Section(NamedTuple):
     title: str
     rows: list[tuple[str, Measure]]
     more: int = 0
-    """Rows without room."""
+    """Number of omitted rows."""
 
 
 class Summary:
-    """All of it; `top` bounds the topics."""
+    """All results; `top` limits the number of topics."""
 
     def __init__(self, found: WhatIf, top: int) -> None:
         self.found = found
@@ -37,12 +37,12 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """The highest savings first."""
+        """Return the measures by name, highest savings first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
     def question(self) -> str:
-        """What was asked, in words."""
+        """The question in words."""
         compared = f"against {self.against}" if self.against else "against the format that each batch has"
         changes = [f"packed with {self.codec}" if self.codec else ""]
         if self.size:
@@ -52,16 +52,16 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """How many batches save how many bytes in their heads."""
+        """The number of batches by the bytes saved in their headers."""
         return sorted(self.total.head_saved.items())
 
     @property
     def speed(self) -> float:
-        """Bytes that were read and converted in a second of processor time."""
+        """Bytes read and converted per second of processor time."""
         return self.total.bytes / self.total.seconds if self.total.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold: the total, and every kind of batch."""
+        """Return the total and every kind of batch as a JSON-compatible dict."""
         kinds = [kind._asdict() | measure.to_json() for kind, measure in sorted(self.found.measures.items())]
         return {
             "to": self.to,
@@ -76,5 +76,5 @@ class Summary:
 
 
 def percent(part: int, whole: int) -> float:
-    """How many percent; 0 of nothing."""
+    """Return `part` in percent of `whole`; 0 if `whole` is 0."""
     return 100 * part / whole if whole else 0.0

@@ -1,4 +1,4 @@
-"""What was found, as tables for a terminal."""
+"""The results as tables for a terminal."""
 
 from tagwire.log.whatif import Measure
 from tagwire_cli.output.echo import say
@@ -7,7 +7,7 @@ from tagwire_workbench.whatif.summary import Summary, percent
 
 
 def print_summary(summary: Summary) -> None:
-    """Print the question, a table for each property, and what the new format can't carry."""
+    """Print the question, a table for each property, and the losses in the new format."""
     say(summary.question)
     say()
     for section in (*summary.sections, None):
@@ -29,7 +29,7 @@ def _columns(title: str) -> tuple[Column, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """The cells of a measure."""
+    """Return the cells of a measure."""
     return (
         str(measure.batches),
         str(measure.records),
