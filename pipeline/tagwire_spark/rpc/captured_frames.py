@@ -1,4 +1,4 @@
-"""Read captured frames from files, in capture order.
+"""Captured frames out of files, in the order in which they were captured.
 
 JSON lines and network captures are read by `tagwire.captures`. Rows of Parquet files have the fields of JSON lines, and
 may have the frame as bytes in `data` instead of `hex`.
@@ -24,10 +24,10 @@ _ROWS: Final = 1_000
 def captured_frames(
     path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
 ) -> Iterator[CapturedFrame]:
-    """Yield the frames of a file, whose first bytes show its type. Raises PipelineError for a row that isn't a frame.
+    """Read the frames of a file, whose first bytes tell its kind. Raises PipelineError for a row that isn't a frame.
 
-    The registry's APIs help to find frames again after a gap in a network capture. A URL is streamed, and must still
-    have this `state`. Raises LogPathError if it is gone.
+    The registry's APIs help to find frames again after a gap in a network capture. A URL is streamed, and must be the
+    file of this `state`. Raises LogPathError if it is gone.
     """
     with ExitStack() as stack:
         try:
@@ -57,7 +57,7 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            for number in range(opened.num_row_groups):  # otherwise all row groups stay in memory
+            for number in range(opened.num_row_groups):  # of all at once, all would be held
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8

@@ -180,7 +180,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Return the time, position and length in the temporary file, whether no response follows, and the first bytes."""
+        """Return the time, the temporary file position and length, whether no response follows, and the first bytes."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

@@ -1,1 +1,1 @@
-"""Fuzzing: seeds and dictionaries, a mutator that knows the format, and a minimiser for what it finds."""
+"""Fuzzing: seeds and dictionaries, a mutator that knows the format, and a minimiser for failing inputs."""

@@ -1,8 +1,8 @@
-"""How inputs of a fuzz target are framed: what stands before a message, and which message it is.
+"""The framing of fuzz inputs: what precedes a message, and which message it is.
 
-The same four ways that `tagwire fuzz corpus` writes: a message alone, behind its API key and
-version, as a frame with its header, and as a frame behind its size. A `Framing` writes inputs
-and reads them as a trace, so that seeds, mutations and smaller inputs agree on the form.
+The same four forms as in `tagwire fuzz corpus`: a message alone, after its API key and version, as a frame with its
+header, and as a frame after its size. A `Framing` writes inputs and reads them as a trace, so that seeds, mutations and
+minimised inputs have the same form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """A description of inputs by which they can't be read."""
+    """A framing that can't identify messages."""
 
 
 class Input(NamedTuple):
@@ -32,26 +32,25 @@ class Input(NamedTuple):
 
     data: bytes
     begin: int
-    """Where the message or frame begins, behind what `prefix` says."""
+    """Start of the message or frame, after the prefix."""
     has_size: bool
-    """Whether the size of the rest stands before `begin`."""
+    """Whether the size of the rest precedes `begin`."""
     trace: Trace
     cls: type[Message]
     version: int
 
     @property
     def error(self) -> DecodeError | None:
-        """Why reading stopped; its offset counts from `begin`."""
+        """The error that ended reading; its offset counts from `begin`."""
         return self.trace.error
 
 
 class Framing:
     """The form of inputs: `kind`, `frames` and `prefix` as the options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, inputs are of these. Without them, the input says
-    which message it is: by `prefix="key"` for messages of one kind, and requests
-    with `frames=True` by their header. Raises FramingError for a description by
-    which an input would not say it, and UnsupportedVersionError.
+    With `message` and `version`, all inputs have this message. Otherwise the input identifies its message: by
+    `prefix="key"` for messages of one kind, and for requests with `frames=True` by their header. Raises FramingError if
+    inputs would not identify their message, and UnsupportedVersionError.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class Framing:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
 
     def write(self, message: Message, version: int) -> bytes:
-        """An input that holds this message."""
+        """Return an input with this message."""
         if not self.frames:
             data = message.encode(version)
         elif message.KIND == "request":
@@ -105,7 +104,7 @@ class Framing:
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
     def read(self, data: bytes, *, strict: bool = True) -> Input | None:
-        """What an input holds, up to its first fault; None where it does not say which message it is."""
+        """Read an input up to its first error; None if it doesn't identify its message."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
             return None
@@ -119,12 +118,12 @@ class Framing:
         elif cls.KIND == "request":
             read = trace_request(self.registry, rest, strict=strict)
         else:
-            assert cls.API_KEY is not None  # a response has one
+            assert cls.API_KEY is not None  # a response has an API key
             read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Message and version, as the input says them, if they are among those that were asked for."""
+        """Return the message and version in the input, if they are allowed."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
@@ -143,7 +142,7 @@ class Framing:
             return None
 
     def messages(self) -> Iterator[tuple[type[Message], int]]:
-        """Every message and version that inputs may be of."""
+        """Yield every allowed message and version."""
         names = [self.message.NAME] if self.message else self.registry.names()
         for cls in (self.registry[name] for name in names):
             if self.kind in (None, cls.KIND):
@@ -152,6 +151,6 @@ class Framing:
 
 
 def key_bytes(cls: type[Message], version: int) -> bytes:
-    """API key and version, as the header of a request has them. The message must have an API key."""
+    """Return API key and version as in a request header. The message must have an API key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")

@@ -1,4 +1,4 @@
-"""The options that say how inputs of a fuzz target are framed."""
+"""The command options for the framing of fuzz inputs."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
-    """The options `--kind`, `--frames` (as `in_frames`) and `--prefix`."""
+    """Add the options `--kind`, `--frames` (as `in_frames`) and `--prefix`."""
     for option in (
         click.option(
             "--prefix",

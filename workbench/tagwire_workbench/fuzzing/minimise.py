@@ -1,12 +1,12 @@
-"""Smaller inputs that keep a property, such as the exception that a fuzzer found.
+"""Find smaller inputs that keep a property, such as the exception that a fuzzer found.
 
-    minimise(data, keeps, framing)        Minimised: the smallest input found, and the tries that it took
+    minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
     same_failure(target, data)            the property "raises the same exception at the same line"
 
-Fields go first: elements of arrays, tagged fields, nullable structs, the content of texts and
-bytes; other fields get their defaults. Counts and sizes around them are kept fitting, so an input
-with a fault keeps its fault and loses what is beside it. Then single bytes go. Without a
-framing, or where an input does not say what it is, bytes are all that can go.
+It first removes fields: array elements, tagged fields, nullable structs, the content of strings and bytes; other fields
+get their defaults. The counts and sizes around them are adjusted, so an invalid input keeps its error and loses
+unrelated bytes. Then it removes single bytes. Without a framing, or if an input doesn't identify its message, it only
+removes bytes.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class NothingToKeepError(TagwireError, ValueError):
 
 
 class Minimised(NamedTuple):
-    """What came of it."""
+    """The result of a minimisation."""
 
     data: bytes
     tries: int
-    """How many inputs were tried."""
+    """Number of inputs tried."""
     is_done: bool
-    """Whether nothing smaller is left to try; False where the tries ran out."""
+    """Whether nothing smaller is left to try; False if the tries ran out."""
 
 
 def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries: int = 20_000) -> Minimised:
-    """The smallest input found for which `keeps` is true, as it is for `data`; asks it at most `tries` times.
+    """Return the smallest input found for which `keeps` is true, calling it at most `tries` times.
 
-    Raises NothingToKeepError where `keeps(data)` is false, and what `keeps` raises.
+    Raises NothingToKeepError if `keeps(data)` is false, and any error of `keeps`.
     """
     if not keeps(data):
         raise NothingToKeepError("the input does not have the property that is to be kept")
@@ -55,9 +55,9 @@ def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries
 
 
 def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
-    """Whether an input makes `target` raise as `data` does: an exception of the same class, from the same line.
+    """Return a test for inputs that raise like `data`: an exception of the same class, from the same line.
 
-    Raises NothingToKeepError where `target(data)` raises nothing.
+    Raises NothingToKeepError if `target(data)` raises nothing.
     """
     wanted = _failure(target, data)
     if wanted is None:
@@ -66,7 +66,7 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
 
 
 def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:
-    """Class, file and line of what is raised."""
+    """Return the class, file and line of the raised exception, or None."""
     try:
         target(data)
     except (Exception, SystemExit) as error:
@@ -87,21 +87,21 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Whether one of the ways makes it smaller: fields first, and bytes where no field can go."""
+        """Whether the input could be made smaller: by fields, or by bytes if no field can be removed."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Take what keeps the property, until no candidate does; whether any did."""
+        """Apply candidates until none keeps the property. Returns whether any did."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
         return self.data != before
 
     def has(self, candidate: bytes) -> bool:
-        """Whether a candidate keeps the property, and is the input from now on."""
+        """Test a candidate, and make it the input if it keeps the property. Returns whether it does."""
         digest = _digest(candidate)
         if digest in self.seen or self.tried >= self.tries:
             return False
@@ -122,7 +122,7 @@ class _Search:
     # ------------------------------------------------------------ candidates
 
     def without_parts(self) -> Iterator[bytes]:
-        """Without elements or tagged fields, many at a time first; with null for a struct."""
+        """Yield candidates without elements or tagged fields, many at a time first; with null for a struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -131,7 +131,7 @@ class _Search:
                 yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
-        """With empty, shorter and plainer texts and bytes."""
+        """Yield candidates with empty, shorter and plainer strings and bytes."""
         for read, site in self.sites():
             if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
                 for content in _shorter(site.node.value):
@@ -141,27 +141,27 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
-        """With the default in a field of a fixed width; elements of arrays get 0."""
+        """Yield candidates with the default in a fixed-width field; array elements get 0."""
         for read, site in self.sites():
             if isinstance(site.type, Fixed) and site.node.complete:
                 is_element = site.holder.kind == "array"
                 default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
-                with suppress(EncodeError):  # of a closed enum without 0
+                with suppress(EncodeError):  # a closed enum may have no 0
                     yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
-        """Without some bytes, many at a time first."""
+        """Yield candidates without some bytes, many at a time first."""
         for start, end in _ranges(len(self.data)):
             yield self.data[:start] + self.data[end:]
 
 
 def _digest(data: bytes) -> bytes:
-    """What is remembered of an input that was tried: long ones would fill the memory."""
+    """Return the digest of a tried input, since storing long inputs would take too much memory."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Runs of neighbours that were read to their end: all of them, halves, quarters, and each."""
+    """Yield runs of complete neighbours: all of them, halves, quarters, and each one."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]
@@ -176,7 +176,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Nothing, a half, one less, and the same length of plain characters."""
+    """Yield nothing, a half, one less, and plain characters of the same length."""
     if not value:
         return
     yield value[:0]

@@ -1,9 +1,8 @@
-"""The places of an input, and how bytes are put there so that all around them still fits.
+"""The sites of an input, and how to replace bytes there with everything around them adjusted.
 
-A site is a node of the input's trace with the part of the layout that it was read by, and the
-sites around it. `splice` puts other bytes in a range and makes what states something about them
-agree: counts of arrays and tag sections, sizes of tagged fields, the size before a frame. These
-are changed by as much as the bytes are, so the lies of an input with a fault stay the same lies.
+A site is a node of the input's trace with its part of the layout, and the enclosing sites. `splice` replaces the bytes
+of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame. These
+change by the same amount as the bytes, so wrong counts in an invalid input stay wrong by as much.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SIZE: Final = 4
 
 
 class Site:
-    """A node with what it was read by; `kind` says which of these it is."""
+    """A node of a trace with its part of the layout; `kind` is its type of site."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 
@@ -46,18 +45,18 @@ class Site:
         """fixed, sized, array, struct, section, entry, buffer, optional, raw, or message."""
         self.node = node
         self.begin = begin
-        """Where the message or frame begins in the input."""
+        """Start of the message or frame in the input."""
         self.around = around
-        """The sites that hold it, the outermost first."""
+        """The enclosing sites, outermost first."""
         self.inner: list[Site] = []
         self.type: Type | None = None
-        """Of a field or an element."""
+        """For a field or an element."""
         self.item: Item | None = None
-        """Of a field, and of the entry of one."""
+        """For a field, and for the entry of a field."""
         self.struct: StructLayout | None = None
-        """Of a struct and its section; of others, that of the struct that holds them."""
+        """For a struct and its section; for other sites, the enclosing struct."""
         self.number = 0
-        """The position among the inner sites of the one around it."""
+        """Index among the inner sites of the enclosing site."""
 
     @property
     def path(self) -> str:
@@ -65,7 +64,7 @@ class Site:
 
     @property
     def start(self) -> int:
-        """Where it begins in the input."""
+        """Start position in the input."""
         return self.begin + self.node.offset
 
     @property
@@ -74,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Where what is in it begins: behind a count, a tag and its size, or a marker."""
+        """Start of the content: after a count, a tag and its size, or a marker."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -83,7 +82,7 @@ class Site:
 
     @property
     def is_union(self) -> bool:
-        """Whether it is one of several fields that exclude each other."""
+        """Whether the site is an alternative of a union."""
         struct = self.around[-1].struct if self.around else None
         if struct is None or self.item is None:
             return False
@@ -91,11 +90,11 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The site that holds it; messages, which nothing holds, have none."""
+        """The enclosing site; messages have none."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
-        """This site and all in it, in the order of their bytes."""
+        """Yield this site and all sites in it, in byte order."""
         yield self
         for site in self.inner:
             yield from site.walk()
@@ -105,7 +104,7 @@ class Site:
 
 
 class Patch(NamedTuple):
-    """Other bytes for a range of an input."""
+    """A range of an input and its replacement."""
 
     start: int
     end: int
@@ -113,20 +112,20 @@ class Patch(NamedTuple):
 
 
 class Spliced(NamedTuple):
-    """An input with patches in it."""
+    """An input with patches applied."""
 
     data: bytes
     patches: tuple[Patch, ...]
 
     @property
     def at(self) -> int:
-        """Where the new bytes are."""
+        """Start of the new bytes."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def sites_of(read: Input) -> list[Site]:
-    """The sites of a header and a message; fields of record formats, which have checksums, are left out."""
+    """Return the sites of a header and a message; record formats, which have checksums, are left out."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -200,28 +199,27 @@ def _add_section(around: Site, node: Node, struct: StructLayout) -> None:
 
 
 def value_bytes(type: Type, value: object) -> bytes:
-    """A value as its type stands in a message."""
+    """Encode a value of this type."""
     out = bytearray()
     LayoutWriter(_NO_LAYOUT, bytearray).value(type, value, out)
     return bytes(out)
 
 
 def length_bytes(code: LengthCode, size: int) -> bytes:
-    """A length or count."""
+    """Encode a length or count."""
     out = bytearray()
     LayoutWriter(_NO_LAYOUT, bytearray).length(code, size, out)
     return bytes(out)
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""Only errors would name it."""
+"""Would only be named in errors."""
 
 
 def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
-    """`data` in the place of a range, with the counts and sizes before it made to fit.
+    """Replace a range by `data`, and adjust the counts and sizes before it.
 
-    `holds` is the site that holds the range, None for what is in none. `elements`
-    is by how many its elements or entries become more.
+    `holds` is the enclosing site, or None. `elements` is the number of added elements or entries.
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -240,7 +238,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """What a count, or the size of a tagged field, becomes; None where it stays."""
+    """Return the patch for a count, or for the size of a tagged field; None if it is unchanged."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -256,7 +254,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """The length before the tag, which is the last two bytes of the head."""
+    """Return the patch for the length before the tag, which is the last two bytes of the head."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

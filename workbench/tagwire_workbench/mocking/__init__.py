@@ -1,1 +1,1 @@
-"""Scripts of mock peers in YAML: read, checked and played."""
+"""Scripts of mock peers in YAML: reading, checking and playing."""

@@ -1,4 +1,4 @@
-"""One answer of a script: checked against the classes when the script is read, made when a request comes."""
+"""An answer of a script: checked against the message classes on reading, made when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,11 +13,11 @@ from tagwire_workbench.mocking.values import Later, Scene, ValueReader, as_bytes
 from tagwire_workbench.mocking.yaml_tree import Steps
 
 _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "close")
-"""Keys of an answer that `Reply` takes as they are."""
+"""Answer keys that are passed on to `Reply`."""
 
 
 class AnswerMaker:
-    """An answer of a script. Its faults are added to the tree."""
+    """An answer of a script. Its errors are added to the tree."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -33,13 +33,13 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """For each list without the elements that are made later, the indexes of the others."""
+        """For each list without its lazy elements, the indexes of the remaining elements."""
         self.rows: dict[str, Any] = {}
-        """The field that each path of `fields` leads to."""
+        """The field of each path in `fields`."""
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
-        """The answer to a request. Raises TagwireError for values that do not fit."""
+        """Return the answer to a request. Raises TagwireError for values that do not fit."""
         return Reply(
             None if self.body is None else partial_from_json(self.response, evaluated(self.body, scene)),
             header=self._header_fields(evaluated(self.header, scene)),
@@ -50,19 +50,19 @@ class AnswerMaker:
         )
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Fields of the header, from their JSON; both by attribute."""
+        """Return header fields from their JSON; both by attribute."""
         names = _header_names(self.response_header)
         made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
         return {name: getattr(made, name) for name in header}
 
     def _field(self, path: str, value: Any) -> Any:
-        """The value of a field, from its JSON."""
+        """Return the value of a field from its JSON."""
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     # ------------------------------------------------------------ checks
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Refuse what no request makes right."""
+        """Report errors that don't depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.faults_of((*steps, key)):
                 Reply(**{key: fault})
@@ -99,9 +99,9 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Refuse what `read` refuses, as far as the value is known yet.
+        """Report errors that `read` raises for the known part of the value.
 
-        `cls` is the class of its structs, and `path` what errors have before the path within the value.
+        `cls` is the class of its structs, and `path` is prepended to paths in errors.
         """
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
@@ -116,7 +116,7 @@ class AnswerMaker:
             self.tree.add_fault(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """The JSON of a value without what is made later, whose keys are checked here; `cls` is that of its structs."""
+        """Return the JSON of a value without lazy parts, after checking their keys; `cls` is its structs' class."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]
@@ -136,12 +136,12 @@ class AnswerMaker:
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:
-    """What a script calls the fields of a header, which are attributes, and what JSON calls them."""
+    """Map the attributes of header fields, used in scripts, to their JSON names."""
     return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
 
 
 def _json_steps(cls: Any, path: str) -> Steps:
-    """The steps in JSON to a field, from the path of an error within a value such as `topics[3].error_code`."""
+    """Return the JSON steps to a field, from an error path within a value such as `topics[3].error_code`."""
     steps: list[str | int] = []
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")

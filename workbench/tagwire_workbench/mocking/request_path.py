@@ -1,7 +1,7 @@
-"""Paths to values of a request: `topics[0].name`, `topics[].name` for those of all elements, `header.client_id`.
+"""Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-They name attributes, as everywhere. They are checked against the classes when a script is
-read, so only what a request lacks, such as a second element, is left for when it comes.
+They consist of attribute names. They are checked against the classes when a script is read, so at run time only values
+that a request lacks, such as a second element, can be missing.
 """
 
 import re
@@ -14,14 +14,14 @@ from tagwire.testing.peer import Received
 from tagwire.text_format import near
 
 ABSENT: Final = object()
-"""The value of what a request does not have."""
+"""The value of a path that the request does not have."""
 _STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")
 _INDEX: Final = re.compile(r"\[(\d*)\]")
 _HEADER: Final = "header."
 
 
 class PathError(TagwireError):
-    """A path that leads to nothing in any version of a request."""
+    """A path that no version of a request has."""
 
 
 class RequestPath:
@@ -31,13 +31,13 @@ class RequestPath:
         self.text = text
         self.is_header = text.startswith(_HEADER)
         self.steps: list[str | int | None] = []
-        """Names of fields, indexes, and None for each element."""
+        """Field names, indexes, and None for every element."""
         cls: Any = header if self.is_header else message
         for part in text.removeprefix(_HEADER).split("."):
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Add the steps of a part; gives the struct that it leads to."""
+        """Add the steps of a part; return the struct that it leads to."""
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")
@@ -55,12 +55,12 @@ class RequestPath:
         return row.struct if len(indexes) == depth else None
 
     def value(self, request: Received) -> Any:
-        """The value in a request as JSON; ABSENT where it has none."""
+        """Return the value in a request as JSON; ABSENT if there is none."""
         found = _value(request.header if self.is_header else request.message, self.steps)
         return ABSENT if found is ABSENT else field_to_json(found, request.version)
 
     def json(self, request: Received) -> Any:
-        """The value in a request as JSON; None where it has none."""
+        """Return the value in a request as JSON; None if there is none."""
         found = self.value(request)
         return None if found is ABSENT else found
 

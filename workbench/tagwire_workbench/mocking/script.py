@@ -1,4 +1,4 @@
-"""A script becomes a mock peer: checked as a whole, with the place of each fault, before anything is served."""
+"""Turn a script into a mock peer, after checking all of it and reporting every error with its position."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,21 +17,21 @@ from tagwire_workbench.mocking.yaml_tree import Steps, Tree, read_tree
 
 
 def read_script(path: Path) -> "Script":
-    """The script of a file. Raises ScriptError for one that has not the shape of a script, and OSError."""
+    """Read a script. Raises ScriptError if it does not match the schema, and OSError."""
     tree = read_tree(path)
     check_shape(tree)
     return Script(tree)
 
 
 class Script:
-    """A script of the right shape. What it says of messages is checked when the peer is made."""
+    """A script that matches the schema. Its messages are checked when the peer is made."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.package: str | None = tree.data.get("package")
 
     def registry(self) -> Registry:
-        """The messages of its package. Raises ScriptError for one with a fault, SettingsError for bad settings."""
+        """Return the messages of its package. Raises ScriptError for an invalid package, and SettingsError."""
         try:
             return find_registry(self.package)
         except click.BadParameter as error:
@@ -40,7 +40,7 @@ class Script:
             raise
 
     def peer(self, registry: Registry) -> MockPeer:
-        """A mock peer that plays the script. Raises ScriptError with all faults."""
+        """Return a mock peer that plays the script. Raises ScriptError with all errors."""
         peer = MockPeer(registry)
         rules: list[dict[str, Any]] = self.tree.data["rules"]
         names = {name for rule in rules for name in rule.get("keep", {})}
@@ -55,9 +55,9 @@ class Script:
 
 
 class _RuleReader:
-    """Reads one rule, and adds it to the peer, or its faults to the tree.
+    """Reads one rule, and adds it to the peer, or its errors to the tree.
 
-    `kept` is what rules keep while the peer runs, `names` are all names that they keep it under.
+    `kept` has the values that rules keep while the peer runs, and `names` all their possible names.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -92,7 +92,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """A path to a value of the request; None for one with a fault."""
+        """Return a path to a value of the request; None if it is invalid."""
         with self.tree.faults_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
@@ -103,7 +103,7 @@ class _RuleReader:
         return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
-        """The answers of a rule, checked."""
+        """Return the checked answers of a rule."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
             return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
@@ -115,7 +115,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """The function that answers a request, and first keeps what the rule wants of it."""
+        """Return the function that answers a request, after keeping the values that the rule names."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

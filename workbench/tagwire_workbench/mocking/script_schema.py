@@ -1,4 +1,4 @@
-"""The shape of a script: `script.schema.json` says it, and each of its errors gets a place and a sentence."""
+"""Check scripts against `script.schema.json`, and report each error as a sentence with its position."""
 
 import functools
 import json
@@ -22,20 +22,20 @@ _KINDS: Final = {
 
 
 def schema_text() -> bytes:
-    """The JSON Schema of scripts, for editors."""
+    """Return the JSON Schema of scripts, for editors."""
     return (files("tagwire_workbench.mocking") / "script.schema.json").read_bytes()
 
 
 @functools.cache
 def _validator() -> Any:
-    """To JSON Schema, 3.0 is an integer. To Python and to messages it is none."""
+    """Return a validator in which 3.0 is not an integer, unlike in JSON Schema but as in Python and messages."""
     kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = validators.extend  # has no types
     return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
 def check_shape(tree: Tree) -> None:
-    """Raise ScriptError, with the place of each fault, for a file that is no script."""
+    """Raise ScriptError, with the position of each error, for a file that is not a script."""
     for error in _validator().iter_errors(tree.data):
         _add(tree, error)
     tree.refuse_faults()
@@ -50,7 +50,7 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_fault((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
         case "required":
-            for key in error.validator_value:  # each missing key is an error of its own, which does not name it
+            for key in error.validator_value:  # each missing key is a separate error, which does not name the key
                 if key not in error.instance:
                     tree.add_fault(steps, f"the key {key!r} is missing")
         case "type":

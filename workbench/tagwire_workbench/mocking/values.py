@@ -1,12 +1,12 @@
-"""Values of a script that JSON does not have: objects with one of the keys of `FORMS`.
+"""Script values that JSON does not have: objects with one of the keys of `FORMS`.
 
-They stand where the JSON of a message has a value, and give JSON too: bytes are base64. All are
-read with the script. Those that depend on a request become a `Later`.
+They replace a JSON value of a message, and produce JSON as well: bytes are base64. All of them are read with the
+script. Values that depend on a request become a `Later`.
 
-    {$peer: host}, {$peer: port}      where the client connected to
+    {$peer: host}, {$peer: port}      the address that the client connected to
     {$request: topics[0].name}        a value of the request, null if it has none
-    {$kept: batch}                    what a rule has kept of an earlier request, null if there was none
-    {$records: [{key: k, value: v}]}  a batch of records; beside it, the arguments of `tagwire.records.build`
+    {$kept: batch}                    a value kept from an earlier request, null if there was none
+    {$records: [{key: k, value: v}]}  a batch of records; other keys are arguments of `tagwire.records.build`
     {$text: ...}, {$hex: ...}         bytes
 """
 
@@ -31,7 +31,7 @@ class ValueFault(TagwireError):
 
 
 class Setting(NamedTuple):
-    """What values are checked against: the classes of the request and of its header, and the names that rules keep."""
+    """The context for checking values: the request and header classes, and the names that rules keep."""
 
     request: type[Message]
     header: type[Message]
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What values are made from."""
+    """The context for making values."""
 
     request: Received
     kept: dict[str, Any]
@@ -47,24 +47,24 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A value that is made when a request comes."""
+    """A value that is made when a request arrives."""
 
     make: Callable[[Scene], Any]
 
 
 _FAULTY: Final = Later(lambda _: None)
-"""A value with a fault. A script that has one is not played."""
+"""Stands for an invalid value. A script with one is not played."""
 
 
 class ValueReader:
-    """Reads the values of a rule, and adds their faults to the tree."""
+    """Reads the values of a rule, and adds their errors to the tree."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree
         self.setting = setting
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """The value, with what its objects of forms make, which may be a `Later`."""
+        """Return the value with its forms replaced, possibly by a `Later`."""
         form = _form_of(value)
         if form is not None:
             with self.tree.faults_of(steps):
@@ -78,7 +78,7 @@ class ValueReader:
 
 
 def evaluated(value: Any, scene: Scene) -> Any:
-    """A value that was read, with what a request makes of it."""
+    """Return a value with its lazy parts made for a request."""
     if isinstance(value, Later):
         return value.make(scene)
     if isinstance(value, dict):
@@ -89,7 +89,7 @@ def evaluated(value: Any, scene: Scene) -> Any:
 
 
 def as_bytes(value: Any) -> bytes:
-    """The bytes that JSON has as base64. Raises ValueFault."""
+    """Decode base64 bytes in JSON. Raises ValueFault."""
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
@@ -175,7 +175,7 @@ def _integer(value: dict[str, Any], key: str, default: int) -> int:
 
 
 def _plain(value: Any, setting: Setting) -> bytes | None:
-    """Key or value of a record, or value of a header: a text as UTF-8, or an object of $hex or $text."""
+    """Return a record's key or value, or a header value: a string as UTF-8, or an object with $hex or $text."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -187,14 +187,14 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
 
 
 class Form(NamedTuple):
-    """How an object becomes a value: `read` checks it, and gives what it makes."""
+    """How an object becomes a value: `read` checks the object and returns its value."""
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
-    """The kind of what stands under its key."""
+    """Type of the value of its key."""
     expected: str = "a string"
     beside: tuple[str, ...] = ()
-    """The keys that may stand beside its own."""
+    """Other allowed keys."""
 
 
 _BYTES: Final = {"$text": Form(_text), "$hex": Form(_hex)}
@@ -208,14 +208,14 @@ FORMS: Final = {
 
 
 def _form_of(value: Any) -> str | None:
-    """The key that says how an object becomes a value; None for what is a value itself."""
+    """Return the key that selects a form; None for a plain value."""
     if not isinstance(value, dict):
         return None
     return next((key for key in value if key.startswith("$")), None)
 
 
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
-    """What an object makes. Raises ValueFault and other errors of TagwireError."""
+    """Return the value of a form object. Raises ValueFault and other TagwireErrors."""
     if form not in FORMS:
         raise ValueFault(f"there is no {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]

@@ -1,8 +1,8 @@
-"""YAML as plain data that knows where each value stands.
+"""YAML as plain data, with the position of each value.
 
-PyYAML parses the text to nodes with marks, and the data is made from these here: with the
-scalars of YAML 1.2's core schema, which are JSON's. YAML 1.1, PyYAML's own reading, has more of
-them: `no` would be false, and a date an object that no message has.
+PyYAML parses the file to nodes with positions, and this module makes the data: with the scalars of YAML 1.2's core
+schema, which are JSON's. YAML 1.1, which PyYAML reads by default, has more: `no` would be false, and a date an object
+that no message has.
 """
 
 import re
@@ -17,21 +17,21 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import count, shown
 
 _MOST_NODES: Final = 100_000
-"""Aliases could otherwise make a short text endless."""
+"""Aliases could otherwise expand a short file without limit."""
 _DEEPEST: Final = 100
-"""Levels of nesting. Messages have some ten, and Python's stack has an end."""
+"""Levels of nesting. Messages have about ten, and Python's stack is limited."""
 _LONGEST: Final = 1000
-"""Characters of a number; Python reads no integers of more than 4300 digits."""
+"""Maximum characters of a number; Python reads no integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
 
 
 class _Scalar(NamedTuple):
-    """A kind of scalar that is no text."""
+    """A type of scalar other than strings."""
 
     name: str
     pattern: str
     first: Sequence[str]
-    """Its first characters; "" for none."""
+    """Its possible first characters; "" for none."""
     make: Callable[[str], Any]
 
 
@@ -53,12 +53,12 @@ Steps = tuple[str | int, ...]
 
 
 def found(value: object) -> str:
-    """A value of a script in a few words, as errors name it."""
+    """Describe a script value in a few words, for errors."""
     return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
 
 
 class ScriptError(TagwireError):
-    """A script with faults: each on a line, with its place."""
+    """A script with errors: each on a line, with its position."""
 
 
 class Place(NamedTuple):
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The data of a file, and the places of its values and keys by their steps."""
+    """The data of a file, and the positions of its values and keys by their steps."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -79,7 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_fault(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Keep a fault of a value, or of its key; where it is not written, of the nearest value around it."""
+        """Add an error at a value or its key; if that is not written, at the nearest enclosing value."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -88,21 +88,21 @@ class Tree:
 
     @contextmanager
     def faults_of(self, steps: Steps) -> Generator[None]:
-        """What is raised within becomes a fault of the value."""
+        """Add a TagwireError raised in the block as an error of the value."""
         try:
             yield
         except TagwireError as error:
             self.add_fault(steps, str(error))
 
     def refuse_faults(self) -> None:
-        """Raise ScriptError if there are any."""
+        """Raise ScriptError if there are errors."""
         lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted({*self.faults})]
         if lines:
             raise ScriptError("\n".join(lines))
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML with the scalars of YAML 1.2, and an end to nesting."""
+    """PyYAML with the scalars of YAML 1.2, and limited nesting."""
 
     depth = 0
 
@@ -122,7 +122,7 @@ for _name, _scalar in _SCALARS.items():
 
 
 def read_tree(path: Path) -> Tree:
-    """The data of a file. Raises ScriptError for what is no YAML, and OSError."""
+    """Read a file. Raises ScriptError if it is not YAML, and OSError."""
     tree = Tree(str(path))
     data = path.read_bytes()
     try:
@@ -131,7 +131,7 @@ def read_tree(path: Path) -> Tree:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise ScriptError(f"{path}{place}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:  # bytes that are no text
+    except yaml.YAMLError as error:  # bytes that are not text
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
@@ -141,17 +141,17 @@ def read_tree(path: Path) -> Tree:
 
 
 def _nodes(data: bytes) -> Any:
-    """The node of a file; None if it is empty. Raises yaml.YAMLError."""
+    """Return the node of a file; None if it is empty. Raises yaml.YAMLError."""
     loader: Any = _CoreLoader(data)
     try:
         return loader.get_single_node()
-    except (ValueError, OverflowError):  # PyYAML's own, of escapes and version numbers
+    except (ValueError, OverflowError):  # raised by PyYAML for escapes and version numbers
         problem = "a number that YAML does not have"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 
 
 class _Maker:
-    """One walk over the nodes of a file."""
+    """A walk over the nodes of a file."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -167,7 +167,7 @@ class _Maker:
             )
         if node in self.around:
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: an alias to what it is in")
-        if len(self.around) >= _DEEPEST:  # with those that aliases repeat
+        if len(self.around) >= _DEEPEST:  # including nesting by aliases
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
@@ -215,7 +215,7 @@ class _Maker:
 
 
 def _text(text: str) -> str | None:
-    """A text with the pairs of surrogates, which JSON writes, as one character each; None if half of one is there."""
+    """Join surrogate pairs, which JSON writes, into characters; None for an unpaired surrogate."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

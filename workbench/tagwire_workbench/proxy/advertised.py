@@ -1,9 +1,8 @@
-"""Addresses that servers advertise in responses, and the versions that they announce, as clients of a proxy get them.
+"""Rewrite the addresses and API versions that servers advertise, for clients of a proxy.
 
-Which fields are addresses is found in the messages of a package, for each version: a text
-`host` and an integer `port` of a struct that also says whose they are, by a field whose name
-ends with `_id`. So no list of APIs or versions is kept here. A version that the package lacks
-can't be rewritten, so no such version of these APIs is announced to clients.
+Address fields are found in the messages of a package, for each version: a string `host` and an integer `port` in a
+struct that also identifies their owner, by a field whose name ends with `_id`. So there is no list of APIs or versions
+here. Versions that the package lacks can't be rewritten, so they are not announced to clients for these APIs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
 
     Moved = Callable[[str, int], tuple[str, int]]
-    """From the address that a server advertises to the one that clients get."""
+    """Maps the address that a server advertises to the one for clients."""
 
 _PORTS: Final = range(1, 1 << 16)
 _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
@@ -42,10 +41,10 @@ class Advertised:
         return self._announces(api_key) or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
-        """A response with other addresses. Raises TagwireError for one that can't be read."""
+        """Return a response with other addresses. Raises TagwireError if it can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # others say that there is none
+            return moved(host, port) if host and port in _PORTS else (host, port)  # other values mean no address
 
         if self._announces(api_key):
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -66,7 +65,7 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """The announced versions of an API; of one whose responses have addresses, those that the package has."""
+        """Return the announced versions of an API, limited to the package's if its responses have addresses."""
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
             return api_key, lowest, highest
@@ -81,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Selections of the addresses in a version, one for each struct that has them."""
+        """Return selections of the addresses in a version, one for each struct with addresses."""
         response = self._response(api_key)
         if response is None or version not in response.VERSIONS:
             return []
@@ -94,7 +93,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """The paths, up to the last dot, of the structs that have an address; in any version if it is None."""
+    """Yield the paths, up to the last dot, of structs with an address; in any version if `version` is None."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

@@ -1,8 +1,7 @@
-"""Writing frames to a capture file while they pass.
+"""Write frames to a capture file while they pass.
 
-A process of its own writes them (`writing`), and a thread gives them to it, so that passing
-frames wait for neither. When more waits than a limit, `add` waits, and with it all who pass
-frames: no frame is left out, and memory is bounded.
+A separate process writes them (`writing`), and a thread feeds it, so passing frames wait for neither. If too many bytes
+are pending, `add` blocks, and so does the traffic: no frame is left out, and memory is bounded.
 """
 
 from __future__ import annotations
@@ -32,19 +31,18 @@ if TYPE_CHECKING:
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
-"""Bytes of small frames that are written together, with one call."""
+"""Bytes of small frames that are written with one call."""
 _GATHERING: Final = 0.02
-"""Seconds to wait for more small frames: waking the writing thread for each would slow down those that pass."""
+"""Seconds to wait for more small frames: waking the writing thread for each would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
 class CaptureFile:
     """A new capture file; gzipped if its name ends in .gz.
 
-    `run` is the name of the recording in each line, by default the time; `label` is that of
-    the clients, by default their client id. With a `redaction`, frames are written without
-    secrets; those that can't be read may have some, so they are left out, and
-    `on_problem` is told (by another thread). Raises ProxyError for a file that is there.
+    `run` is the name of the recording in each line, by default the time; `label` names the clients, by default by their
+    client ids. With a `redaction`, frames are written without secrets; unreadable frames may contain secrets, so they
+    are left out and reported to `on_problem` (by another thread). Raises ProxyError if the file exists.
     """
 
     def __init__(
@@ -58,7 +56,7 @@ class CaptureFile:
     ) -> None:
         self.path = Path(path)
         self.counts = {True: 0, False: 0}
-        """How many requests (True) and responses were written."""
+        """Number of requests (True) and responses written."""
         self._run = run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._label = label
         self._redaction = redaction
@@ -73,7 +71,7 @@ class CaptureFile:
         self._thread.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """The process that writes. An interrupt does not reach it: it ends when it has written everything."""
+        """Start the writing process. It ignores interrupts and ends when everything is written."""
         command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
         try:
             with self.path.open("xb") as file:
@@ -92,7 +90,7 @@ class CaptureFile:
             ) from None
 
     def add(self, frame: RecordedFrame) -> None:
-        """Write a frame soon. Waits while too many bytes wait. Raises OSError where the file can't be written."""
+        """Queue a frame. Blocks while too many bytes are pending. Raises OSError if the file can't be written."""
         with self._changed:
             while self._size > _MOST_WAITING and self._error is None:
                 self._changed.wait()
@@ -104,7 +102,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Write what waits, and close the file. Raises OSError."""
+        """Write pending frames, and close the file. Raises OSError."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
@@ -116,17 +114,17 @@ class CaptureFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close the file. If nothing was written before an error, it is removed."""
+        """Close the file, and remove it if there was an error before anything was written."""
         self.close()
         if kind is not None and not any(self.counts.values()):
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Give frames to the process, and wait for its end."""
+        """Feed the process, and wait for its end."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # it has ended, and says why
+        with suppress(OSError), process.stdin:  # the process has ended; stderr has the reason
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
@@ -137,7 +135,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Return the frames that wait, or some if they are large; none at the end."""
+        """Return the pending frames, or some of them if they are large; empty at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
@@ -169,7 +167,7 @@ class CaptureFile:
             rest = rest[self._process.stdin.write(rest) or 0 :]
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
-        """The frame without secrets; None if it can't be read."""
+        """Return the frame without secrets; None if it can't be read."""
         if self._redaction is None or frame.is_close:
             return frame
         try:
@@ -189,7 +187,7 @@ class CaptureFile:
 
 
 def _widen(pipe: int) -> None:
-    """Let a pipe hold more than the usual 64 KB, where that can be had: fewer switches between the processes."""
+    """Enlarge a pipe beyond the usual 64 KB if possible, for fewer switches between the processes."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 

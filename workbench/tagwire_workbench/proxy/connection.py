@@ -1,7 +1,7 @@
-"""One connection through a proxy, without any I/O: bytes of either side go in, and bytes for the other side come out.
+"""One connection through a proxy, without I/O: bytes of either side go in, and bytes for the other side come out.
 
-Requests pass on untouched. Responses are paired with them, and those that advertise addresses
-are held until they are whole and rewritten. What is no frame passes on untouched as well.
+Requests pass unchanged. Responses are paired with them, and responses that advertise addresses are held until they are
+complete, and rewritten. Bytes that are not a frame pass unchanged as well.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
 _MOST_WAITING: Final = 10_000
-"""Requests of a connection that wait for their responses; clients allow a handful."""
+"""Maximum number of pending requests per connection; clients allow a handful."""
 
 
 class PassedRequest(NamedTuple):
-    """What is known of a request, and of its response before it is read."""
+    """The facts about a request that are needed for its response."""
 
     api_key: int
     version: int
     correlation_id: int | None
-    """None in protocols whose frames do not begin with one."""
+    """None in protocols without correlation ids."""
     client_id: str | None
 
 
@@ -45,7 +45,7 @@ class ProxyConnection:
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
-        """By API key and version: the last header after its correlation ID, where it ended, and the client ID in it."""
+        """By API key and version: the last header after its correlation ID, its end, and its client ID."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
@@ -53,12 +53,11 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Take some bytes of the client; empty bytes say that it sends no more. Yields the bytes for the server,
-        and records frames when these have been sent."""
+        """Yield the server's bytes for bytes of the client (empty at the end), and record frames that were sent."""
         yield from self._requests.feed(data) if data else self._requests.close()
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """The same for the server. Yields the bytes for the client."""
+        """Process bytes of the server, likewise. Yields the bytes for the client."""
         yield from self._responses.feed(data) if data else self._responses.close()
 
     def close(self) -> None:
@@ -88,7 +87,7 @@ class ProxyConnection:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
-        except TagwireError:  # of an API that the package does not have, or not a header: it is recorded all the same
+        except TagwireError:  # an unknown API, or not a header; recorded nevertheless
             return None
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None
@@ -106,7 +105,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Note the first response to no request."""
+        """Note the first response without a request."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(
@@ -121,7 +120,7 @@ class ProxyConnection:
         return frame
 
     def _advertising(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response; returns it with the addresses that clients get."""
+        """Record a response; return it with the addresses for clients."""
         self._record(request, frame, is_request=False)
         try:
             return self._proxy.advertised.changed(frame, request.api_key, request.version, self._moved)

@@ -1,7 +1,7 @@
-"""What is wrong with how a proxy is used, or with its file."""
+"""Errors of a proxy or its file."""
 
 from tagwire.errors import TagwireError
 
 
 class ProxyError(TagwireError):
-    """A proxy that can't do what it is asked for."""
+    """A proxy that can't be used as requested."""

@@ -1,10 +1,8 @@
-"""The frames of one direction, found in bytes that are passed on as they come.
+"""Find the frames of one direction in bytes that are passed on as they arrive.
 
-Strategy: bytes of a frame go on as soon as they are there, so a large frame costs no
-time of its own; only frames that are to be changed are held until they are whole. All
-frames are also collected for the record, which is made after they have gone on. What is
-collected counts against a `Budget` that all connections share: a frame that does not fit
-goes on and is not recorded.
+Bytes of a frame are sent at once, so a large frame isn't delayed; only frames that will be changed are held until they
+are complete. All frames are also collected for the record, which is made after they were sent. The collected bytes
+count against a `Budget` that all connections share: a frame beyond it is passed on but not recorded.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 _SIZE: Final = 4
 _SMALL: Final = 4096
 HEAD: Final = 8
-"""Bytes of a frame that say what it is: API key, version and correlation id, or the id alone."""
+"""Bytes that identify a frame: API key, version and correlation id, or only the id."""
 
 
 class Budget:
-    """How many bytes of incomplete frames all connections may hold together."""
+    """Maximum bytes of incomplete frames in all connections together."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -31,19 +29,19 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """What `Passing` is told of a frame that begins."""
+    """Instructions for a frame that begins."""
 
     is_held: bool
-    """Whether nothing of it goes on before it is whole."""
+    """Whether to hold the frame until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Gets the whole frame, and where its size is in the stream; returns what goes on in the place of a held one."""
+    """Called with the complete frame and the stream offset of its size; returns the replacement of a held frame."""
 
 
 class Passing:
     """One direction of a connection.
 
-    `begins` gets the first bytes of a frame, eight if it has them. `note` gets what is wrong;
-    after a size that can't be one, everything passes on as it is.
+    `begins` is called with the first bytes of a frame, up to eight, and `note` with problems; after an invalid size,
+    everything passes unchanged.
     """
 
     def __init__(
@@ -51,25 +49,25 @@ class Passing:
     ) -> None:
         self.max_size = max_size
         self.offset = 0
-        """Where the size of the frame that has begun, or of the next, is in the stream."""
+        """Stream offset of the size of the current or next frame."""
         self.is_lost = False
-        """Whether no frames can be found any more."""
+        """Whether frames can't be found any more."""
         self._budget = budget
         self._begins = begins
         self._note = note
         self._head = b""
-        """The size and the first bytes of a frame, while it is not known what it is."""
+        """The size and first bytes of a frame that is not yet identified."""
         self._size = 0
         self._left = 0
         self._parts: list[Bytes] | None = None
-        """What came of the frame; None if it is not recorded."""
+        """The collected parts of the frame; None if it is not recorded."""
         self._collected = 0
         self._begun: Begun | None = None
         self._passed: list[tuple[Begun, list[Bytes], int]] = []
-        """Frames that go on and have not ended: what began, their parts, and where they are."""
+        """Frames being sent that have not ended, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Take some bytes of the stream. Yields those that go on now, and ends the frames in them after that."""
+        """Process some bytes of the stream. Yields the bytes to send now, and then ends the frames in them."""
         going = _Going(data)
         at, size = 0, len(data)
         while at < size:
@@ -85,7 +83,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """The stream has ended; returns what was still held."""
+        """End the stream; return the bytes that were still held."""
         rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
@@ -99,7 +97,7 @@ class Passing:
         return rest
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Take what is missing of the size, or of the first bytes behind it; returns where the rest begins."""
+        """Add missing bytes of the size or the first bytes; return where the rest begins."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -130,7 +128,7 @@ class Passing:
             self._finish(going)
 
     def _take(self, going: _Going, begin: int, end: int) -> None:
-        """More bytes of a frame."""
+        """Add bytes to the current frame."""
         self._left -= end - begin
         if not self._is_held:
             going.add(begin, end)
@@ -149,7 +147,7 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Keep a part; small ones are joined, since each object takes memory of its own."""
+        """Add a part; small parts are joined, since each object has a memory overhead."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -158,7 +156,7 @@ class Passing:
             parts.append(bytearray(part))
 
     def _give_up(self, going: _Going) -> None:
-        """Go on without collecting this frame."""
+        """Continue without collecting this frame."""
         changes = ", and its addresses stay as they are" if self._is_held else ""
         self._note(
             f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
@@ -183,7 +181,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # frames end in their order
+                self._end_passed()  # frames end in order
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -198,7 +196,7 @@ class Passing:
 
 
 class _Going:
-    """The parts of some bytes that go on. Neighbours go on as one: each part may wake its receiver."""
+    """The parts of some bytes to send. Adjacent parts are merged, since each part may wake its receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -206,14 +204,14 @@ class _Going:
         self._begin = self._end = 0
 
     def add(self, begin: int, end: int) -> None:
-        """These bytes go on."""
+        """Add these bytes."""
         if begin != self._end:
             self._flush()
             self._begin = begin
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """These bytes go on, which end here, and may have begun in earlier data."""
+        """Add bytes that end here, and may have begun in earlier data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -221,7 +219,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Bytes that are not of the data go on."""
+        """Add bytes that are not from the data."""
         self._flush()
         self._parts += parts
 

@@ -1,4 +1,4 @@
-"""A frame that passed a proxy, and the line that it is in a capture file."""
+"""A frame that passed a proxy, and its line in a capture file."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it: a response has the addresses of the servers themselves."""
+    """A frame as its sender sent it: a response has the servers' own addresses."""
 
     connection: int
-    """The number of its connection, from 1."""
+    """Connection number, from 1."""
     is_request: bool
     api_key: int
-    """That of the request, also for a response."""
+    """The request's API key, for a response as well."""
     version: int
-    """That of the request, also for a response."""
+    """The request's version, for a response as well."""
     correlation_id: int | None
     client_id: str | None
     server: Address
-    """The server that the client asked."""
+    """The server that the client connected to."""
     time: float
     """Seconds since 1970."""
     data: bytes
     """Header and body, without the size."""
     is_close: bool = False
-    """Whether this is not a frame, but marks where the connection closed."""
+    """Whether this is not a frame, but marks the end of the connection."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return what the lines of a connection have before and after the correlation ID."""
+    """Return the parts of a connection's lines before and after the correlation ID."""
     row = {
         "run": run,
         "conn": connection,

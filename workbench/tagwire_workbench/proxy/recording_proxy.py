@@ -1,4 +1,4 @@
-"""The proxy: what its connections share, without any I/O; `server` puts it on sockets."""
+"""The proxy: the state that its connections share, without I/O; `server` adds sockets."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _PROBLEMS_KEPT: Final = 1_000
 
 
 class RecordingProxy:
-    """Passes bytes between clients and servers, and gives the frames in them to `on_frame`.
+    """Passes bytes between clients and servers, and reports the frames in them to `on_frame`.
 
-    `server` is where clients go that come to the first address; Kafka's messages are meant
-    where no registry is given. `on_close` gets a mark when a connection has closed. `max_size`
-    bounds a frame, and `max_held` the incomplete frames of all connections, in bytes. Raises
-    ProxyError for a package whose requests do not say what they are.
+    `server` is the target of clients of the first address; the default registry is Kafka's. `on_close` is called when a
+    connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames of all connections, in bytes.
+    Raises ProxyError for a package whose requests have no API key and version.
     """
 
     def __init__(
@@ -60,16 +59,17 @@ class RecordingProxy:
         self.record = on_frame
         self.record_close = on_close
         self.listeners: dict[Address, Address] = {}
-        """Where it listens, while it does: by the address of the server that clients come to there."""
+        """The listening addresses, by the address of their server."""
         self.problems: list[str] = []
-        """What was no frame, could not be rewritten or could not be reached; the first thousand."""
+        """Invalid frames, failed rewrites and unreachable servers; the first thousand."""
         self.problem_count = 0
         self._on_problem = on_problem
         self._connections = 0
 
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
-        """A connection without a socket. `moved` gives the address that clients get for one that a server advertises;
-        without it, none is changed."""
+        """Return a connection without a socket. `moved` maps an advertised address to the one for clients; without it,
+        addresses are unchanged.
+        """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
 
@@ -92,12 +92,12 @@ class RecordingProxy:
         allow_remote: bool = False,
         on_listening: Callable[[Address, Address], object] | None = None,
     ) -> AbstractAsyncContextManager[Address]:
-        """Listen in the event loop that runs: `async with proxy.serving() as address`.
+        """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 is any free one. For each further server that is advertised, one more free port
-        of the host is listened on; `on_listening` gets each address, and that of its server.
-        Raises ProxyError for a host that other machines reach, unless `allow_remote` is set,
-        for an address that can't be had, and for a server that would be the proxy itself.
+        Port 0 is any free port. For each further advertised server, one more free port of the host is opened;
+        `on_listening` is called with each address and its server. Raises ProxyError for a host that other machines can
+        reach, unless `allow_remote` is set, for an unavailable address, and for a server that would be the proxy
+        itself.
         """
         from tagwire_workbench.proxy.server import serving
 
@@ -105,7 +105,7 @@ class RecordingProxy:
 
     @property
     def connection_count(self) -> int:
-        """How many connections there have been."""
+        """Number of connections so far."""
         return self._connections
 
     def __repr__(self) -> str:

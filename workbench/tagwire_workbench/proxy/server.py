@@ -1,10 +1,10 @@
-"""A proxy on sockets: listeners, one for each server, and links between two transports.
+"""A proxy on sockets: a listener for each server, and links between two transports.
 
-All decisions about bytes are made in `connection`. Here is only what needs a socket. A side
-that can't take more pauses the reading of the other one, so nothing piles up. A side that
-has sent all it has is told to the other one, which may still send.
+`connection` makes all decisions about bytes; this module has only the socket code. A side whose buffer is full pauses
+reading from the other side, so nothing piles up. When a side has sent everything, the other side is told, and may still
+send.
 
-Protocols are used and not streams, because these copy everything once more.
+It uses protocols instead of streams, because streams copy everything once more.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def serving(
     allow_remote: bool,
     on_listening: Callable[[Address, Address], object] | None,
 ) -> AsyncGenerator[Address]:
-    """See `RecordingProxy.serving`."""
+    """Implement `RecordingProxy.serving`."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
         raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; make another one")
@@ -67,7 +67,7 @@ class _Listeners:
         self.links: set[_Link] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self.unreachable: set[Address] = set()
-        """Servers that could not be reached when they were last tried."""
+        """Servers that could not be reached at the last attempt."""
         self._is_limit_noted = False
         self._host = host
         self._on_listening = on_listening
@@ -80,7 +80,7 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # At once, not by `create_server`: the response that says where to connect to waits for it.
+        # Synchronous, unlike `create_server`, because the response with the address waits for the listener.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -99,14 +99,14 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Whether the proxy listens at an address itself: it would connect to itself, again and again."""
+        """Whether the proxy itself listens at an address, so that it would connect to itself."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """The address of ours for one that a server advertises, with the host that the client came to."""
+        """Return the proxy's address for an advertised server, with the host that the client connected to."""
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port
@@ -123,25 +123,25 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Note once why further servers are not listened for: a cluster may advertise thousands again and again."""
+        """Note once why further servers get no listener: a cluster may advertise thousands repeatedly."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is passed on as it is, and so are further servers: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
-        """Run a coroutine up to its end, or that of the proxy."""
+        """Run a coroutine until it or the proxy ends."""
         task: asyncio.Task[None] = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Note it once, until the server is reached: clients try again many times a second."""
+        """Note this once until the server is reached, since clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
 
     async def close(self) -> None:
-        """Listen no more, and end all links."""
+        """Stop listening, and end all links."""
         for listening in self._servers:
             listening.close()
         for task in [*self.tasks]:
@@ -149,7 +149,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # transports tell of their end in the next round
+        await asyncio.sleep(0)  # transports report their end in the next iteration
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -160,7 +160,7 @@ class _Listeners:
 
 
 class _Link:
-    """A client, a server, and what connects them."""
+    """A client, a server, and their connection."""
 
     def __init__(self, listeners: _Listeners, server: Address) -> None:
         self.listeners = listeners
@@ -171,7 +171,7 @@ class _Link:
         self.connection: ProxyConnection | None = None
 
     def begin(self) -> None:
-        """The client is there: connect to the server, and let the client send only then."""
+        """Connect to the server, and read from the client only after that."""
         transport = self.client.transport
         assert transport is not None
         came_to = transport.get_extra_info("sockname")[0]
@@ -204,7 +204,7 @@ class _Link:
         self.client.resume("connecting")
 
     def close(self) -> None:
-        """Record the end, unless the proxy itself ended it."""
+        """Record the end, unless the proxy itself ended the link."""
         if self in self.listeners.links and self.connection is not None:
             self.connection.close()
         self.listeners.links.discard(self)
@@ -218,7 +218,7 @@ class _Link:
 
 
 class _Side(asyncio.Protocol):
-    """One side of a link: what it sends goes to the other one."""
+    """One side of a link: the other side gets its bytes."""
 
     other: _Side
 
@@ -230,7 +230,7 @@ class _Side(asyncio.Protocol):
         self._has_ended = False
         self._pauses: set[str] = set()
 
-    # ------------------------------------------------------------ what asyncio calls
+    # ------------------------------------------------------------ called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -243,7 +243,7 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """This side sends no more. The other one is told, and may still send."""
+        """Tell the other side that this side sends no more; the other side may still send."""
         self._end()
         return True  # do not close
 
@@ -254,7 +254,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """This side is closed: the other one gets what is still on its way, and is closed, too."""
+        """Close the other side after it got the remaining bytes."""
         self.is_gone = True
         self._end()
         self._link.close()
@@ -262,10 +262,10 @@ class _Side(asyncio.Protocol):
         if other is not None and not self.other.is_gone:
             other.abort() if exc is not None else other.close()
 
-    # ------------------------------------------------------------ what the link does
+    # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Read no more from this side, until each pause is over."""
+        """Stop reading from this side until every pause is over."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -290,6 +290,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # all are taken, also if they can't be sent: frames are recorded then
+        for part in parts:  # consumes all parts even if they can't be sent, since this records the frames
             if to is not None and not to.is_closing():
                 to.write(part)

@@ -1,18 +1,16 @@
 """The process that writes a capture file. It runs alone, so it imports nothing of tagwire.
 
-It is a process, because hex digits and compression in a thread of the proxy would hold up the
-frames that pass: only one thread of a process runs Python at a time. It ends when its input
-ends, so it also completes the file of a proxy that was killed.
+It is a process, because hex digits and compression in a thread of the proxy would delay the traffic: only one thread of
+a process runs Python at a time. It ends when its input ends, so it also completes the file of a proxy that was killed.
 
-Standard input has a frame after the other: two sizes of four bytes, the beginning of the line up
-to the hex digits, and the bytes that these are of. Standard output is the file. It grows by
-whole gzip members, at least twice a second. A member that is full before its time is only
-stored, others are compressed: zlib compresses 40 MB of frames a second, and the traffic is not to
-wait for it.
+Standard input has one frame after the other: two sizes of four bytes, the start of the line up to the hex digits, and
+the bytes for the hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A
+member that fills up early is only stored, others are compressed: zlib compresses 40 MB of frames a second, and the
+traffic must not wait for it.
 
-What is on the disk is dropped from the page cache. Nobody reads it soon, and it would push out what
-others do read. It also saves most of the time of writing on a virtual machine, where a page that the
-guest did not use lately costs some 15 us, and pages that are dropped are used again.
+Pages that are on disk are dropped from the page cache. Nobody reads them soon, and they would displace pages that
+others read. This also saves most of the writing time on a virtual machine, where a page that the guest did not use
+lately costs about 15 us, and dropped pages are reused.
 """
 
 import os
@@ -29,20 +27,21 @@ from typing import Final
 _HEAD: Final = 8
 _READ_SIZE: Final = 1 << 20
 _BLOCK: Final = 0xFFFF
-"""The most bytes of a stored block of deflate."""
+"""Maximum bytes of a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""Bytes of frames that are worth a member before its time. A larger member is written in one burst, for which
-the frames that pass wait where cores are few."""
+"""Bytes of frames after which a member ends early. A larger member is written in one burst, which delays the traffic on
+machines with few cores.
+"""
 _CACHED: Final = 1 << 27
-"""The last bytes of the file, of which some may not be on the disk yet."""
+"""The last bytes of the file, some of which may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
 _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """The lines of each member, in pieces; and whether it is full before its time."""
+    """Yield the lines of each member, in pieces, and whether the member filled up early."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -63,7 +62,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """The sizes and lines of the whole frames at the beginning of these bytes, which are removed."""
+    """Yield the sizes and lines of complete frames at the start of these bytes, and remove them."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -77,19 +76,19 @@ def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _line(start: bytes, frame: memoryview) -> list[bytes]:
-    """A line, in pieces."""
+    """Return a line, in pieces."""
     return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 
 def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
-    """A gzip member of these pieces."""
+    """Yield a gzip member of these pieces."""
     pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
     yield from map(pack.compress, pieces)
     yield pack.flush()
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """A gzip member of these pieces as they are; zlib takes four times as long."""
+    """Yield a gzip member with these pieces uncompressed; zlib would take four times as long."""
     yield _GZIP_HEAD
     size = check = 0
     for piece in pieces:
@@ -103,31 +102,31 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
-    """Write whole lines or a whole gzip member, or nothing of it. Raises OSError."""
+    """Write whole lines or a whole gzip member, or nothing. Raises OSError."""
     rest = memoryview(data)
     try:
         while rest:
             rest = rest[os.write(1, rest) :]
-    except OSError:  # a full disk: what is written so far ends within a line
+    except OSError:  # e.g. a full disk: the last line is incomplete
         with suppress(OSError):  # not a file
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise
-    with suppress(AttributeError, OSError):  # no such call on this system, or not for this kind of file
-        # It begins to write pages that are not on the disk yet, and drops them when it is called again.
+    with suppress(AttributeError, OSError):  # not available on this system or for this type of file
+        # This starts writing pages that are not on disk yet; the next call drops them.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
 
 def main(is_packed: bool) -> None:
-    """Write the frames up to the end of the input. Raises OSError."""
+    """Write the frames until the input ends. Raises OSError."""
     is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed
         _write(b"".join(pack(pieces) if is_packed else pieces))
         is_empty = False
     if is_packed and is_empty:
-        _write(b"".join(_compressed([])))  # gzip refuses a file without a member
+        _write(b"".join(_compressed([])))  # gzip rejects a file without members
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What fuzzers begin with: seeds, which are valid messages of many shapes, and a dictionary of telling bytes.
+"""Starting points for fuzzers: seeds (valid messages of many shapes), and a dictionary of significant bytes.
 
     seeds(C, version)                 messages with a name for each shape, the smallest first
-    dictionary_of(messages)           tokens for the dictionary of a fuzzer, by name
+    dictionary_of(messages)           tokens for a fuzzer's dictionary, by name
     dictionary_text(tokens)           the file that libFuzzer and AFL++ read
-    key_bytes(C, version)             API key and version, as requests begin with them
+    key_bytes(C, version)             API key and version, as at the start of a request
 
-The same input gives the same bytes, always. docs/howto-fuzzing.md shows how fuzzers take them.
+The same input always gives the same bytes. docs/howto-fuzzing.md shows how to use them with fuzzers.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Dictionaries of fuzzers: bytes that mean something to a decoder, and are hardly hit upon by chance.
+"""Dictionaries for fuzzers: bytes that are significant to a decoder, and rarely found by chance.
 
-libFuzzer and AFL++ read the same file: a line for each token, `name="bytes"`, with escapes for
-what does not print. Atheris and Jazzer pass it on to libFuzzer.
+libFuzzer and AFL++ read the same file: a line for each token, `name="bytes"`, with escapes for nonprintable bytes.
+Atheris and Jazzer pass it on to libFuzzer.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ BOUNDS: Final = {
     "varint_not_shortest": b"\x80\x00",
     "utf8_surrogate": b"\xed\xa0\x80",
 }
-"""Lengths and counts at their bounds and beyond; bytes that are no UTF-8."""
+"""Lengths and counts at and beyond their limits; bytes that are not UTF-8."""
 
 
 def dictionary_of(
     messages: Iterable[type[Message]], *, keys: Iterable[tuple[type[Message], int]] = ()
 ) -> dict[str, bytes]:
-    """Tokens by name: tags, members of enums, extreme numbers, bounds of lengths.
+    """Return tokens by name: tags, enum members, extreme numbers, limits of lengths.
 
-    `keys` are the messages and versions of which inputs have API key and version; these are tokens too.
-    No two tokens have the same bytes; the first name stays.
+    `keys` are the messages and versions of inputs with API key and version, which become tokens too. No two tokens have
+    the same bytes; the first name is kept.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:
@@ -59,7 +59,7 @@ def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
-    """The rows of a class and of all structs within."""
+    """Yield the rows of a class and of all nested structs."""
     for row in cls.FIELDS:
         yield row
         if row.struct is not None:
@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """The samples of a type of fixed width; of an enum, its members."""
+    """Yield the samples of a fixed-width type, or the members of an enum."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()
@@ -77,7 +77,7 @@ def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
 
 
 def dictionary_text(tokens: Mapping[str, bytes]) -> str:
-    """The file of a dictionary."""
+    """Return the dictionary as a file."""
     return "".join(f'{re.sub(r"[^0-9A-Za-z_]", "_", name)}="{_escaped(token)}"\n' for name, token in tokens.items())
 
 

@@ -1,9 +1,8 @@
-"""Seeds: valid messages of a version that differ in shape, made from its layout.
+"""Seeds: valid messages of a version with different shapes, made from its layout.
 
-A fuzzer finds by itself what is near a seed, but hardly a whole struct inside an array inside
-another. So each shape sets all fields at once, and a few of them are enough: which sample of
-its type a field has, whether what may be null is null, how many elements arrays have, how long
-texts and bytes are, and whether there are tagged fields that nobody knows.
+A fuzzer finds variations of a seed by itself, but rarely a whole struct inside nested arrays. So each shape sets all
+fields at once, and a few shapes are enough: they determine each field's sample, nulls, the number of array elements,
+the length of strings and bytes, and unknown tagged fields.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from tagwire.message.field_table import FieldRow, layout_of
 M = TypeVar("M", bound=Message)
 
 _LONG: Final = 128
-"""Bytes of a long text: the first length that takes two bytes as a varint."""
+"""Length of a long string: the smallest that takes two bytes as a varint."""
 _TAG: Final = 0x3FFF
-"""An unknown tag, of two bytes."""
+"""An unknown tag that takes two bytes."""
 _RECORDS: Final = "records"
 
 
@@ -32,11 +31,11 @@ class Shape:
     """How the fields of a message are filled."""
 
     sample: int = 0
-    """Which sample of its type a field has; the last one where there are fewer."""
+    """Index of the field type's sample; the last sample if there are fewer."""
     is_null: bool = False
     elements: int = 1
     length: int = 1
-    """How often the sample of a text or of bytes is repeated."""
+    """How often the sample of a string or of bytes is repeated."""
     has_unknown_tags: bool = False
 
 
@@ -50,11 +49,11 @@ SHAPES: Final = {
     "long": Shape(length=_LONG),
     "tagged": Shape(has_unknown_tags=True),
 }
-"""By name, in the order in which `seeds` gives them."""
+"""Shapes by name, in the order of `seeds`."""
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Messages that the version carries, each with the name of its shape; no two have the same bytes.
+    """Yield messages that the version can carry, each with the name of its shape; no two have the same bytes.
 
     Raises UnsupportedVersionError.
     """
@@ -77,7 +76,7 @@ class Filler:
 
     def struct(self, struct: StructLayout) -> Any:
         cls: Any = struct.cls
-        assert cls is not None  # that of a message class has one everywhere
+        assert cls is not None  # layouts of message classes always have classes
         rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
         others = {name for union in struct.unions for name in self.unchosen(union.alternatives)}
         fields = {
@@ -89,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """The alternatives of a union that are not set."""
+        """Return the alternatives of a union that are not set."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 
@@ -111,15 +110,15 @@ class Filler:
         return sample * self.shape.length if isinstance(type, Sized) else sample
 
     def records(self, row: FieldRow) -> bytes:
-        """A batch of records in the format that the field has.
+        """Return a batch of records in the field's format.
 
-        A few bytes where the format has no room for keys and values, or the library for its checksum is missing.
+        Returns arbitrary bytes if the format has no keys and values, or its checksum library is missing.
         """
         from tagwire.records import Record, build
 
         if not self.shape.elements:
             return b""
-        for timestamp in (0, -1):  # the oldest format has none
+        for timestamp in (0, -1):  # the oldest format has no timestamps
             numbers = range(self.shape.elements)
             records = [Record(offset, timestamp, b"k", b"v" * self.shape.length) for offset in numbers]
             with suppress(TagwireError):

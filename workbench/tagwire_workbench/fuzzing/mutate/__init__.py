@@ -2,13 +2,13 @@
 
     Mutator(registry, C, version)         mutates the bytes of a version of a message
     Mutator(registry, kind="response", prefix="key")
-                                          of any response, behind its API key and version
-    mutator.mutate(data, seed)            a Mutation: bytes, and what is claimed of them
-    mutator(data, max_size, seed)         bytes alone, as fuzzers call a custom mutator
+                                          of any response, after its API key and version
+    mutator.mutate(data, seed)            a Mutation: bytes, and claims about them
+    mutator(data, max_size, seed)         only bytes, as fuzzers call a custom mutator
     RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own
 
-The places come from the trace of the input (`tagwire.trace`), so this package reads no bytes by
-itself. docs/howto-fuzzing.md shows how fuzzers take it.
+Positions come from the trace of the input (`tagwire.trace`), so this package parses no bytes itself.
+docs/howto-fuzzing.md shows how to use it with fuzzers.
 """
 
 from typing import TYPE_CHECKING

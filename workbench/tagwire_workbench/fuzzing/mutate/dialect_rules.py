@@ -1,4 +1,4 @@
-"""Rules that only messages of the tagwire dialect have, broken: closed enums, unique keys, unions."""
+"""Break the rules of the tagwire dialect: closed enums, unique keys, unions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Broken = tuple[bytes, Fault]
 
 
 def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A number that is no member of a closed enum."""
+    """Write a number that is not a member of a closed enum."""
     wire: Any = getattr(site.type, "wire", None)
     if not getattr(wire, "is_closed", False) or site.node.length != wire.width:
         return None
@@ -28,7 +28,7 @@ def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
-    """An element with the key of the one before it."""
+    """Give an element the key of the previous element."""
     if not isinstance(site.type, Array) or not site.type.unique or not site.inner:
         return None
     last = site.inner[-1]
@@ -37,7 +37,7 @@ def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A struct without any of the fields of a union, and without an unknown one that may be a newer alternative."""
+    """Remove all fields of a union; an unknown field might be a newer alternative, so there must be none."""
     chosen = [entry for entry in site.inner if entry.is_union]
     if len(chosen) != 1 or any(entry.item is None for entry in site.inner):
         return None
@@ -47,7 +47,7 @@ def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def two_alternatives(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A struct with two of the fields of a union."""
+    """Set two fields of a union."""
     section = site.struct.section if site.struct is not None else None
     chosen = [entry for entry in site.inner if entry.is_union and entry.item is not None]
     if not isinstance(section, TaggedSection) or len(chosen) != 1 or chosen[0] is not site.inner[-1]:

@@ -1,4 +1,4 @@
-"""What a mutator gives: bytes, and what it claims of them."""
+"""The results of a mutator: bytes, and claims about them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Kind = Literal["valid", "near", "invalid"]
 
 
 class Fault(NamedTuple):
-    """The rule that is broken, and the place where a decoder can first tell."""
+    """The rule that is broken, and the first position at which a decoder can detect it."""
 
     rule: str
     path: str
     """The field, "" for the message itself."""
     offset: int
-    """The byte in the whole input, what stands before a message included."""
+    """Offset in the whole input, including any prefix."""
 
     def __str__(self) -> str:
         return f"{self.path} at byte {self.offset}: {self.rule}" if self.path else f"byte {self.offset}: {self.rule}"
@@ -27,13 +27,13 @@ class Mutation(NamedTuple):
 
     data: bytes
     kind: Kind
-    """`valid`: to be accepted. `near`: one place is wrong, which a decoder may see or not. `invalid`: to be refused."""
+    """`valid`: must be accepted. `near`: one position is wrong, possibly undetected. `invalid`: must be rejected."""
     changes: tuple[str, ...]
-    """What was done, in order, each with the path of the field."""
+    """The changes in order, each with the path of the field."""
     fault: Fault | None
-    """Of invalid bytes: why they are."""
+    """For invalid bytes: the reason."""
     canonical: bool
-    """Of valid bytes: whether an encoder gives them again. A tagged field at its default is legal, and not written."""
+    """For valid bytes: whether an encoder reproduces them. A tagged field at its default is legal, but not written."""
     message: type[Message]
-    """The class that the bytes are of."""
+    """The message class of the bytes."""
     version: int

@@ -1,4 +1,4 @@
-"""The mutator: one input and a seed to another input, and what is claimed of it."""
+"""The mutator: turns an input and a seed into another input with claims about it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
-"""How often each is made: valid bytes reach new code, and come from the next round invalid."""
+"""Relative frequencies: valid bytes reach new code, and the next round can make them invalid."""
 _TRIES: Final = 6
 
 
 class Mutator:
-    """Mutates inputs that hold messages; the description of inputs is that of `Framing`.
+    """Mutates inputs that hold messages; the parameters are those of `Framing`.
 
-    The same input and seed give the same bytes, always. Called as
-    `mutator(data, max_size, seed)` it is a custom mutator of Atheris, and has the
-    signature of libFuzzer's.
+    The same input and seed always give the same bytes. Called as `mutator(data, max_size, seed)` it is a custom mutator
+    for Atheris, with libFuzzer's signature.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Mutator:
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
-        """Bytes of any kind, at most `max_size` of them."""
+        """Return bytes of any kind, at most `max_size`."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
     def mutate(
@@ -57,12 +56,11 @@ class Mutator:
         rule: str | None = None,
         max_size: int | None = None,
     ) -> Mutation:
-        """A mutation of `data`; of a seed of the corpus, where `data` is none of these inputs.
+        """Return a mutation of `data`, or of a seed if `data` is not a valid input.
 
-        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes are to break. Where the message
-        has no place for what is asked for, another seed is taken. What is longer than
-        `max_size` is cut, and then claims nothing. Raises FramingError where no message
-        has such a place.
+        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes must break. If the message has no position for
+        the requested change, another seed is used. Bytes beyond `max_size` are cut, and the result then claims nothing.
+        Raises FramingError if no message has such a position.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
@@ -80,7 +78,7 @@ class Mutator:
         return near._replace(data=near.data[:max_size])
 
     def seed(self, random: Random) -> bytes:
-        """An input of the corpus."""
+        """Return an input of the corpus."""
         if not self._messages:
             self._messages = tuple(self.framing.messages())
         cls, version = random.choice(self._messages)
@@ -88,7 +86,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """A valid or invalid mutation; of a new seed where there is no input, or one with a fault."""
+        """Return a valid or invalid mutation, of a new seed if the input is missing or invalid."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -111,7 +109,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """A change of one place of `data`, or of a new seed where it is no input; one with a fault is good enough."""
+        """Change one position of `data`, which may be invalid, or of a new seed if `data` is not an input."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

@@ -1,8 +1,8 @@
-"""Nearly valid bytes: those of a message, with one place that is wrong.
+"""Nearly valid bytes: a message with one wrong position.
 
-What a broken sender, a flipped bit or a decoder of another version makes of a message. The
-place is where a field, a length, a count or a tag begins, so the rest is read as it should be
-for as long as possible. Nothing else is made to fit. Whether a decoder can tell is open.
+Such bytes come from a broken sender, a flipped bit, or another version. The position is the start of a field, length,
+count or tag, so the rest is read correctly for as long as possible. Nothing else is adjusted, and a decoder may or may
+not detect the change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def near_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """What is done, the path, and the one patch; without sites, any place is as good."""
+    """Return the change, its path, and the patch; without sites, at any position."""
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
     for _ in range(_TRIES):
@@ -36,7 +36,7 @@ def _flip(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _step(data: bytes, at: int, random: Random) -> Patch:
-    """A number of one, two or four bytes becomes the next, or the one before."""
+    """Replace a number of one, two or four bytes by the next or the previous one."""
     width = random.choice((1, 1, 2, 4))
     old = data[at : at + width]
     number = int.from_bytes(old, "big") + random.choice((-1, 1))
@@ -61,7 +61,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Null for what is there, or a length for null."""
+    """Replace a value by null, or null by a length."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

@@ -1,8 +1,8 @@
-"""Odd edits: what a correct decoder takes, and what its authors seldom see.
+"""Odd edits: inputs that a correct decoder accepts, but that its authors rarely see.
 
-Extreme numbers, null and empty values, long texts of odd characters, arrays of other sizes,
-unknown tagged fields, tagged fields that hold their default. An edit changes one place and
-what states something about it; it gives None where its place offers nothing.
+Extreme numbers, null and empty values, long strings of odd characters, arrays of other sizes, unknown tagged fields,
+tagged fields at their default. An edit changes one site and the counts and sizes around it; it returns None if its site
+offers nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
 
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
-"""Fields of a header that say what the rest is."""
+"""Header fields that identify the rest."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths at which the length before a text or bytes changes its form, or ends."""
+"""Lengths at which the encoding of a length changes, or its range ends."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -41,7 +41,7 @@ _TEXTS: Final = (
     "%s",
 )
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
-"""Not the highest: Kafka's own classes read it, and can't write it."""
+"""Without the highest tag: Kafka's own classes can read it, but not write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class Edit(NamedTuple):
-    """What was done, and what came of it."""
+    """An edit and its result."""
 
     what: str
     path: str
@@ -60,7 +60,7 @@ _Change = tuple[str, Spliced]
 
 
 def odd_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
-    """One edit at a random site; None where the message has no place for any."""
+    """Return an edit at a random site; None if no site of the message can be edited."""
     places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
     for site in random.sample(places, min(len(places), _TRIES)):
         change = random.choice(_EDITS[site.kind])(read, site, random)
@@ -71,7 +71,7 @@ def odd_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Whether a value is needed as it is: to tell what the rest is, or as a key that no other element has."""
+    """Whether a value must not change: it identifies the rest, or is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -80,7 +80,7 @@ def _is_fixed(site: Site) -> bool:
 
 
 def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
-    """Other bytes for all of a site."""
+    """Replace all bytes of a site."""
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
@@ -92,7 +92,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Bytes of a value for a field, in a random one of the shapes that seeds have."""
+    """Return the bytes of a new field value, in a random seed shape."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
@@ -143,7 +143,7 @@ def _sized(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _clear(read: Input, site: Site, random: Random) -> _Change | None:
-    """An array without elements, or null."""
+    """Make an array empty or null."""
     type = site.type
     assert isinstance(type, Array)
     if type.filled or site.is_union:
@@ -154,7 +154,7 @@ def _clear(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _drop(read: Input, site: Site, random: Random) -> _Change | None:
-    """An array or section without some of what is in it."""
+    """Remove some elements of an array or section."""
     if not site.inner:
         return None
     first = random.randrange(len(site.inner))
@@ -168,7 +168,7 @@ def _drop(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
-    """Elements that are there once more, or very often."""
+    """Repeat elements, once or very often."""
     type = site.type
     if not site.inner or not isinstance(type, Array) or type.unique or type.order:
         return None
@@ -182,7 +182,7 @@ _LONG: Final = 200
 
 
 def _grow(read: Input, site: Site, random: Random) -> _Change | None:
-    """A new element in an array."""
+    """Add a new element to an array."""
     type = site.type
     if not isinstance(type, Array) or type.unique or type.order or site.item is None:
         return None
@@ -195,13 +195,13 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """The last byte of a count of 1, whose others are those of 0."""
+    """Return the last byte of a count of 1, whose other bytes equal those of a count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
 
 def _turn(read: Input, site: Site, random: Random) -> _Change | None:
-    """Elements in the other order."""
+    """Reverse the elements."""
     if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
         return None
     parts = [read.data[each.start : each.end] for each in site.inner]
@@ -212,7 +212,7 @@ def _turn(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _struct(read: Input, site: Site, random: Random) -> _Change | None:
-    """Null for a struct, or a struct for null."""
+    """Replace a struct by null, or null by a struct."""
     type = site.type
     if not isinstance(type, Nested) or not type.nullable or site.item is None or site.is_union:
         return None
@@ -225,7 +225,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """An unknown tagged field in its place among the others; not one that other versions know, which Kafka refuses."""
+    """Add an unknown tagged field in tag order, but none that other versions know, which Kafka rejects."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
@@ -237,7 +237,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _known(read: Input, site: Site, random: Random) -> _Change | None:
-    """A known tagged field that was not there, with its default or another value."""
+    """Add a missing known tagged field, with its default or another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
     fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
@@ -252,7 +252,7 @@ def _known(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _trade(read: Input, site: Site, random: Random) -> _Change | None:
-    """Two unknown tagged fields, each with the bytes of the other."""
+    """Swap the bytes of two unknown tagged fields."""
     entries = [entry for entry in site.inner if entry.item is None]
     if len(entries) < 2:
         return None
@@ -274,7 +274,7 @@ def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
-    """A tagged field as it stands in a section."""
+    """Return a tagged field as encoded in a section."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
@@ -295,4 +295,4 @@ _EDITS: Final[dict[str, tuple[Callable[[Input, Site, Random], _Change | None], .
     "struct": (_struct,),
     "section": (_unknown, _unknown, _known, _known, _drop, _trade),
 }
-"""By kind of site."""
+"""Edits by kind of site."""

@@ -1,7 +1,7 @@
-"""Bytes that end too early, and the place where a reader can first tell.
+"""Truncated bytes, and the first position at which a reader can detect it.
 
-That is not always where they end: a count of elements, a count of tags and the size of a tagged
-field are held against the bytes that are left, before what they announce is read.
+This is not always the end: a count of elements, a count of tags and the size of a tagged field are checked against the
+remaining bytes before their contents are read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tagwire_workbench.fuzzing.sites import Site, splice
 
 
 def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
-    """The input cut at a random place inside a message or header, and where it is refused."""
+    """Cut the input at a random position inside a message or header; return where it is rejected."""
     if message.node.length == 0:
         return None
     cut = random.randrange(message.start, message.end)
@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Path and offset of the error in a site that the cut is in; None where that is not known."""
+    """Return the path and offset of the error in the site that contains the cut; None if unknown."""
     own = _own(read, site, cut)
     if own is not None:
         return own
@@ -36,7 +36,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """The error by what a site begins with."""
+    """Return the error in the prefix of a site."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":

@@ -25,7 +25,7 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
 def wrong_edit(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
-    """The bytes with one rule broken, and which; None where the message has no place for `rule`, or for any."""
+    """Break one rule; return the bytes and the rule, or None if the message has no site for it."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -42,7 +42,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """`data` in the place of a range, refused `inside` bytes behind its start."""
+    """Replace a range by `data`, which is rejected `inside` bytes after its start."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -51,7 +51,7 @@ def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, 
 
 
 class _Head(NamedTuple):
-    """The length or count that a site begins with."""
+    """The length or count at the start of a site."""
 
     code: LengthCode
     end: int
@@ -69,13 +69,13 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """The bytes from `begin` to the end of the tagged field around, or of the input."""
+    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or of the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
 
 def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A length or count of more than there is."""
+    """Write a length or count that exceeds the rest."""
     head = _head(read, site)
     if head is None:
         return None
@@ -96,7 +96,7 @@ def _minimum(type: object) -> int:
 
 
 def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A length or count below that of null."""
+    """Write a length or count below that of null."""
     head = _head(read, site)
     if head is None or not head.code.code:
         return None
@@ -114,7 +114,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A text above the bound of Kafka's texts, which a compact length can state."""
+    """Write a string longer than Kafka allows, which a compact length can express."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -126,7 +126,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """The varints that a site begins with: where each begins and ends, and the path that an error there has."""
+    """Return the start, end and error path of the varints at the start of a site."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -223,26 +223,26 @@ def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Bytes between the value of a known tagged field and its end."""
+    """Add bytes between the value of a known tagged field and its end."""
     if site.item is None:
         return None
     return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
 
 
 def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """A known tagged field of a fixed width that is too short for its value."""
+    """Make a known tagged field of fixed width too short for its value."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]
     return _broken(read, site, site.head, site.end, kept, site.path)
 
 
-# ---------------------------------------------------------------- the whole
+# ---------------------------------------------------------------- the whole input
 
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # a header, which the message follows
+        return None  # a header, followed by the message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
@@ -273,7 +273,7 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an API key that nobody has": (("fixed",), _no_key),
 }
-"""Each rule of Kafka's format by its name in `Fault.rule`: the kinds of site at which it is broken, and how."""
+"""Kafka's rules by their name in `Fault.rule`: the kinds of site where each can be broken, and how."""
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a number that its enum does not have": (("fixed",), no_member),
@@ -281,6 +281,6 @@ DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "no alternative of a union": (("section",), no_alternative),
     "two alternatives of a union": (("section",), two_alternatives),
 }
-"""Those that only messages of the tagwire dialect have."""
+"""Rules that only the tagwire dialect has."""
 
 _ALL: Final = RULES | DIALECT_RULES
