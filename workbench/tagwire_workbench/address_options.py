@@ -1,4 +1,4 @@
-"""Options whose values are addresses of servers."""
+"""Command options for server addresses."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
-    """HOST:PORT; with a default host, the port alone too."""
+    """HOST:PORT; with a default host, also only the port."""
 
     name = "address"
 

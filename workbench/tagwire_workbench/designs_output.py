@@ -1,4 +1,4 @@
-"""Specs of designs from paths, and how findings about them are told: as problems of specs are, with line and caret."""
+"""Read design specs from paths, and report findings like problems of specs, with line and caret."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """The specs of a file or a folder, read with the options of their set; registers are left out.
+    """Return the specs of a file or folder, read with the options of their set, without registers.
 
     Raises SpecError for a spec with errors.
     """
@@ -38,7 +38,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     found = list["MessageSpec"]()
     for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
         result = read_file(each.path, component=each.component, options=options, **known)
-        if result.register is not None:  # it is no design of bytes
+        if result.register is not None:  # a register has no wire format
             continue
         if result.message is None:
             raise spec_error(result.problems)
@@ -47,12 +47,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
+    """Raise click.UsageError for a path without checked specs: "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """The findings with line and column, in the order of each file. Only files with findings are read again."""
+    """Return the findings with line and column, in the order of each file. Only files with findings are read again."""
     from tagwire_generator.reading.places import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings, and in text form what was checked; exit status 1 if one of them is an error."""
+    """Print the findings, and in text form what was checked; exit with status 1 if any is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

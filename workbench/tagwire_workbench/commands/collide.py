@@ -1,4 +1,4 @@
-"""`tagwire collide`: designs that claim the same thing."""
+"""`tagwire collide`: find conflicts between designs."""
 
 from collections.abc import Sequence
 from pathlib import Path

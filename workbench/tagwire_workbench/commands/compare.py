@@ -1,4 +1,4 @@
-"""`tagwire compare`: what two captures have in common, and what only one of them has."""
+"""`tagwire compare`: show what two captures have in common, and what only one of them has."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ABSENT: Final = "-"
 _SHOWN: Final = 6
-"""Values of a field that are shown; JSON has all."""
+"""Maximum number of values shown per field; JSON has all of them."""
 
 
 @click.command("compare")

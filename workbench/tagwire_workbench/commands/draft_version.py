@@ -1,4 +1,4 @@
-"""`tagwire draft-version`: a version with optional fields for each request and response of a folder of specs."""
+"""`tagwire draft-version`: add a version with optional fields to each request and response in a folder of specs."""
 
 from pathlib import Path
 

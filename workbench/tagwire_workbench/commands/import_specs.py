@@ -1,4 +1,4 @@
-"""`tagwire import`: the specs inside release jars, as canonical specs."""
+"""`tagwire import`: import the specs in release jars as canonical specs."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire lint`: flaws of a design."""
+"""`tagwire lint`: find flaws in designs."""
 
 import datetime
 from collections.abc import Sequence
@@ -61,5 +61,5 @@ def command(
 
 
 def _split(options: Sequence[str]) -> list[str]:
-    """The ids of an option that may be given several times, with several ids each."""
+    """Return the rule ids of an option that may be repeated, each time with several ids."""
     return [rule.strip().upper() for option in options for rule in option.split(",") if rule.strip()]

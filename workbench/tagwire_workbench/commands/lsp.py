@@ -1,4 +1,4 @@
-"""`tagwire lsp`: specs in an editor."""
+"""`tagwire lsp`: the language server for specs."""
 
 import click
 

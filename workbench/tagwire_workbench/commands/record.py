@@ -1,4 +1,4 @@
-"""`tagwire record`: a proxy that writes what passes it to a capture file."""
+"""`tagwire record`: a proxy that writes the traffic to a capture file."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 _CLOSING: Final = 2.0
-"""Seconds to wait at the end for a reader of the output."""
+"""Seconds to wait at the end for pending output."""
 
 
 @click.command("record")
@@ -112,7 +112,7 @@ def command(
 
 
 class _Stopping:
-    """What ends the proxy: a signal, or output that can't be written."""
+    """Stops the proxy on a signal, or if output can't be written."""
 
     def __init__(self) -> None:
         self.future: asyncio.Future[None] | None = None
@@ -136,7 +136,7 @@ class _Stopping:
 
 
 class _Printing:
-    """Prints in a thread of its own, so that a reader that doesn't read can't stop the proxy."""
+    """Prints in a separate thread, so that a stalled reader can't block the proxy."""
 
     def __init__(self, stopping: _Stopping) -> None:
         self._stopping = stopping
@@ -145,11 +145,11 @@ class _Printing:
         self._thread.start()
 
     def add(self, show: "Callable[[], None]") -> None:
-        """Print soon."""
+        """Queue a print call."""
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Print what waits, if somebody reads it."""
+        """Print pending lines, if they are being read."""
         self._waiting.put(None)
         self._thread.join(_CLOSING)
 
@@ -157,7 +157,7 @@ class _Printing:
         while (show := self._waiting.get()) is not None:
             try:
                 show()
-            except OSError as error:  # nobody reads any more
+            except OSError as error:  # the output is closed
                 if (future := self._stopping.future) is not None:
                     with contextlib.suppress(RuntimeError):  # the loop has ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)
@@ -174,7 +174,7 @@ async def _serve(
     allow_remote: bool,
     as_json: bool,
 ) -> None:
-    """Serve until a signal comes or time is over. Raises OSError where something can't be written."""
+    """Serve until a signal or a timeout. Raises OSError if output can't be written."""
     loop = asyncio.get_running_loop()
     stopping.future = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""`tagwire replay`: the requests of a capture, sent to a server, and its answers compared with those recorded."""
+"""`tagwire replay`: send the requests of a capture to a server, and compare the answers with the recorded ones."""
 
 import asyncio
 import re
@@ -124,7 +124,7 @@ def command(
 
 
 def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """The lines of one server. Raises click.BadParameter with those of the capture if it is none of them."""
+    """Return the lines of one server. Raises click.BadParameter, listing the capture's servers, if there are none."""
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
@@ -134,7 +134,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """The classes of the recorded responses; those that the package lacks are left out."""
+    """Return the classes of the recorded responses, without those that the package lacks."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
@@ -157,7 +157,7 @@ async def _play(
     is_paced: bool,
     retry: float,
 ) -> Counter[str]:
-    """Play, and show what differs; counts the results."""
+    """Play the steps and show differences; return the counts of results."""
     from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
     from tagwire_workbench.replaying.carrying import Carried
     from tagwire_workbench.replaying.player import play
@@ -199,14 +199,14 @@ def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
 
 
 class _Summary:
-    """How many answers differ in each field, with the first values."""
+    """The number of differing answers per field, with an example."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], str] = {}
 
     def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
-        """Count the fields of an answer; each once."""
+        """Count each differing field of an answer once."""
         examples: dict[str, str] = {}
         for each in found:
             values = f"expected {each.expected}, received {each.received}"

@@ -1,4 +1,4 @@
-"""`tagwire spark whatif`: what `tagwire whatif` does, over the logs of a cluster."""
+"""`tagwire spark whatif`: `tagwire whatif` over the logs of a cluster."""
 
 from collections.abc import Sequence
 from pathlib import Path

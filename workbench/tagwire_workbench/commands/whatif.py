@@ -1,4 +1,4 @@
-"""`tagwire whatif`: what another format would do to logs."""
+"""`tagwire whatif`: measure logs in another format."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,7 +72,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """The topic of a partition's folder; of others, the name of the folder."""
+    """Return the topic of a partition folder, or the folder name."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()
@@ -82,7 +82,7 @@ def _topic(found: "Partition | Segment") -> str:
 
 
 def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
-    """Say what was found, and write the page."""
+    """Print the results, and write the page."""
     from tagwire_workbench.whatif.summary import Summary
 
     summary = Summary(found, top)

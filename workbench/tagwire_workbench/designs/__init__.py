@@ -1,1 +1,1 @@
-"""What designs cost, and what two of them both claim."""
+"""The costs of designs, and conflicts between them."""

@@ -1,7 +1,7 @@
-"""Designs that claim the same thing: a discriminator, a bit, an API version, a tag.
+"""Find designs that claim the same discriminator, bit, API version or tag.
 
-Each design is a set of specs, such as the folder of one proposal. Duplicates within a design are for
-the rules about specs; this module compares designs pair by pair.
+Each design is a set of specs, such as the folder of one proposal. Other rules find duplicates within a design; this
+module compares designs pair by pair.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from tagwire_workbench.designs.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A set of specs that belong together, and what to call it."""
+    """A named set of specs that belong together."""
 
     name: str
     specs: tuple[MessageSpec, ...]
 
 
 def collide(designs: Sequence[Design]) -> list[Finding]:
-    """What each two of these designs both claim."""
+    """Return the conflicts between each two of these designs."""
     found: list[Finding] = []
     for one, other in combinations(designs, 2):
         found += _pair(one, other)
@@ -58,7 +58,7 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Bits of fields of one name that have two names."""
+    """Yield the bits that have two names in fields with the same name."""
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

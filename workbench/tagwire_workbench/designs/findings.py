@@ -1,4 +1,4 @@
-"""Findings about designs: a rule, a place in terms of the spec, a sentence; on the way to a report also a line."""
+"""Findings about designs: a rule, a position in the spec, and a message; in reports also a line."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,24 +12,24 @@ _ARRAY: Final = "[]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was found in a design. `line` and `column` count from 1; 0 where nobody looked the place up."""
+    """A finding. `line` and `column` count from 1; 0 if the position was not looked up."""
 
     rule: str
     severity: DesignSeverity
     file: str
     message_name: str
     path: str
-    """The field, in snake_case; "" for the design as a whole."""
+    """The field, in snake_case; "" for the whole design."""
     message: str
     key: str = "name"
-    """The key of the spec that says so."""
+    """The spec key that the finding is about."""
     line: int = 0
     column: int = 0
     source_line: str = ""
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """A finding about a spec, with the severity of the rule."""
+        """Make a finding about a spec, with the rule's severity."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,
@@ -42,24 +42,24 @@ class Finding:
 
     @property
     def spot(self) -> Spot:
-        """Where it stands in the spec."""
+        """The position in the spec."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property
     def versions(self) -> str:
-        """ "": a design is judged in all its versions."""
+        """Always "": a design is checked in all its versions."""
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """The same finding at a place of a file."""
+        """Return the finding with its file position."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
     def graded(self, severity: DesignSeverity) -> "Finding":
-        """The same finding with another severity."""
+        """Return the finding with another severity."""
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
-        """The finding as problems of specs are reported."""
+        """Return the finding as a problem, as for specs."""
         return Problem(
             rule=self.rule,
             severity=self.severity,
@@ -71,7 +71,7 @@ class Finding:
         )
 
     def as_dict(self) -> dict[str, str | int]:
-        """What a program reads."""
+        """Return the finding as a JSON-compatible dict."""
         return {
             "rule": self.rule,
             "severity": self.severity,

@@ -1,7 +1,7 @@
-"""Flaws of a wire design, found in its spec: what a record format will cost its readers and writers.
+"""Find flaws of a record format in its spec: costs for its readers and writers.
 
-The rules look at the layout, so what they say is about bytes: which fields
-vary in length, what the checksum covers, what a claimed value really takes.
+The rules check the layout, so they are about bytes: which fields vary in length, what the checksum covers, how many
+bytes a claimed value takes.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from tagwire_workbench.designs.findings import Finding
 
 
 def lint_format(spec: MessageSpec) -> list[Finding]:
-    """What is to say about a record format."""
+    """Return the findings on a record format."""
     assert spec.format is not None
     layout = format_class(spec, spec.options).layout()
     root = layout.root
@@ -57,7 +57,7 @@ def _structs(struct: StructLayout, path: str) -> Iterator[tuple[str, StructLayou
 
 
 def _width(kind: Type) -> int | None:
-    """The bytes that every value takes; None where that varies."""
+    """Return the fixed width of a type in bytes; None if it varies."""
     if isinstance(kind, Extent | Count):
         return _width(kind.code)
     if isinstance(kind, Fixed):

@@ -1,7 +1,7 @@
-"""Flaws of designs: of a record format, of a message, and of the messages of a set beside each other.
+"""Find flaws of designs: of a record format, of a message, and of messages compared with each other.
 
-The rules say what a design costs its readers and writers. All of them run;
-`chosen` then keeps those that the settings ask for.
+The rules report what a design costs its readers and writers. All rules run; `chosen` then keeps the findings that the
+settings enable.
 """
 
 from collections import defaultdict
@@ -17,14 +17,14 @@ from tagwire_workbench.designs.set_lint import lint_pairs
 
 
 def lint(spec: MessageSpec) -> list[Finding]:
-    """What every rule says of one record format or one message. A message without versions is gone, so nothing."""
+    """Return the findings on one record format or message; empty for a message without versions, which was removed."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []
 
 
 def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
-    """What every rule says of these specs, one by one and beside each other, in the order of the specs."""
+    """Return the findings on these specs, individually and compared with each other, in the order of the specs."""
     found: defaultdict[str, list[Finding]] = defaultdict(list)
     for each in [*(finding for spec in specs for finding in lint(spec)), *lint_pairs(specs)]:
         found[each.file].append(each)
@@ -32,7 +32,7 @@ def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
 
 
 def chosen(findings: Iterable[Finding], specs: Iterable[MessageSpec], settings: LintSettings) -> list[Finding]:
-    """The findings of the rules that are on, with the severity that the settings give them."""
+    """Return the findings of enabled rules, with the severity in the settings."""
     extended = {spec.file for spec in specs if spec.is_extended}
     kept = []
     for finding in findings:

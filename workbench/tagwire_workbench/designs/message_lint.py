@@ -1,7 +1,6 @@
-"""Flaws of one message: names, documentation, defaults, tags and nulls that its users will have to deal with.
+"""Find flaws of one message: names, documentation, defaults, tags and nulls that burden its users.
 
-Each rule is a function of a field where it stands, or of the message. A common
-struct is looked at once, where it is used first.
+Each rule is a function of a field in its struct, or of the message. A common struct is checked once, at its first use.
 """
 
 from collections import defaultdict
@@ -19,7 +18,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field where it stands: the struct that has it, and the versions in which it can be there."""
+    """A field in its struct, with the versions that the struct can be in."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -29,12 +28,12 @@ class _Place:
 
     @property
     def versions(self) -> Versions:
-        """The valid versions that have the field."""
+        """The valid versions with the field."""
         return self.field.versions & self.around
 
     @property
     def is_later(self) -> bool:
-        """Whether its struct is older than it, so that some readers never see it."""
+        """Whether the field is newer than its struct, so that some readers never see it."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> Finding:
@@ -42,7 +41,7 @@ class _Place:
 
 
 def lint_message(spec: MessageSpec) -> Iterator[Finding]:
-    """What every rule says of a message that has versions."""
+    """Yield the findings on a message that has versions."""
     places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
     for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
         yield from message_rule(spec)
@@ -55,7 +54,7 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
 
 
 def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
-    """The fields of a struct and of those in it; a shared struct is judged by itself, not in each of its users."""
+    """Yield the fields of a struct and its nested structs, without shared structs, which are checked separately."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)
@@ -124,7 +123,7 @@ def _stiff_length(place: _Place) -> _Found:
 
 
 def _implied_default(place: _Place) -> _Found:
-    """Numbers that name or place something have no natural zero; counts, sizes and codes do."""
+    """Numbers that identify or locate something have no natural zero; counts, sizes and codes do."""
     field = place.field
     if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
@@ -135,7 +134,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Whether a number is an identity or a position, of which 0 is as good as any."""
+    """Whether a number is an identity or a position, for which 0 is an ordinary value."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 
@@ -205,7 +204,7 @@ def _deprecated_field(place: _Place) -> _Found:
 
 
 def _deprecated_struct(place: _Place) -> _Found:
-    """What a field that stays has of what will go: its struct, or the member of its enum that is its default."""
+    """Find deprecated parts of a field that is not deprecated: its struct, or its default enum member."""
     field, spec = place.field, place.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
@@ -220,7 +219,7 @@ def _deprecated_struct(place: _Place) -> _Found:
 
 
 def _tags(places: list[_Place]) -> _Found:
-    """The tags of one struct: without holes, and in the order of the spec."""
+    """Check the tags of a struct: no gaps, and in the order of the spec."""
     if not places:
         return
     struct, spec = places[0].struct, places[0].spec
@@ -244,7 +243,7 @@ def _tags(places: list[_Place]) -> _Found:
 
 
 def _tagged_first(places: list[_Place]) -> _Found:
-    """The first tagged field of a struct, if an untagged one follows."""
+    """Find the first tagged field of a struct, if an untagged field follows."""
     first = next((index for index, place in enumerate(places) if place.field.tag is not None), len(places))
     later = next((place for place in places[first:] if place.field.tag is None), None)
     if later is not None:
@@ -253,7 +252,7 @@ def _tagged_first(places: list[_Place]) -> _Found:
 
 
 def _one_name(places: list[_Place]) -> _Found:
-    """Fields of one name: spelled alike, of one type, with one default."""
+    """Check fields with the same name: same spelling, type and default."""
     by_name: defaultdict[str, list[_Place]] = defaultdict(list)
     for place in places:
         by_name[place.field.name.lower()].append(place)

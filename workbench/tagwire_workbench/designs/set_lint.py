@@ -1,4 +1,4 @@
-"""Flaws of messages beside each other: a request and its response, and one message among those that are flexible."""
+"""Find flaws between messages: a request and its response, or an inflexible message among flexible ones."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from tagwire_workbench.designs.findings import Finding
 
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """What these messages have against each other. API keys are unique in a component."""
+    """Yield the findings between these messages. API keys are unique in a component."""
     alive = [spec for spec in specs if spec.valid_versions]
     requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
     for spec in alive:
@@ -31,7 +31,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """The flexible versions of both, among those that both have."""
+    """Return the flexible versions of both, within their common versions."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -41,7 +41,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Messages that are never flexible, in a set where others of their kind are."""
+    """Yield findings for messages that are never flexible, in a set with flexible messages of their kind."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:

@@ -1,1 +1,1 @@
-"""`tagwire lsp`: the language server protocol around the functions of `tagwire_workbench.language`."""
+"""`tagwire lsp`: the language server protocol for `tagwire_workbench.language`."""

@@ -1,4 +1,4 @@
-"""The requests and notifications that the server answers, each a thin layer over a pure function."""
+"""The requests and notifications that the server handles, each a thin layer over a pure function."""
 
 import json
 import logging
@@ -41,7 +41,7 @@ _WATCHED: Final = ("**/*.json", "**/pyproject.toml")
 
 
 def make_server() -> SpecServer:
-    """A server that answers; `start_io` begins to."""
+    """Make a server; `start_io` starts it."""
     logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
     server = SpecServer()
     feature = server.feature
@@ -67,15 +67,15 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Not the traceback of a request that was refused on purpose: the editor has its message."""
+    """Drop tracebacks of intentionally rejected requests, whose message the editor shows."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
-# ---------------------------------------------------------------- texts
+# ---------------------------------------------------------------- documents
 
 
 async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
-    """Ask to be told of files that change on disk, if the editor can do that."""
+    """Subscribe to file changes on disk, if the editor supports that."""
     workspace = ls.client_capabilities.workspace
     watching = workspace.did_change_watched_files if workspace else None
     if watching is None or not watching.dynamic_registration:
@@ -111,7 +111,7 @@ async def _files_changed(ls: SpecServer, params: types.DidChangeWatchedFilesPara
         await ls.check_set_soon(uri)
 
 
-# ---------------------------------------------------------------- questions
+# ---------------------------------------------------------------- requests
 
 
 def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.CompletionItem]:
@@ -151,7 +151,7 @@ def _item(document: Document, number: int, offer: Offer, has_snippets: bool) -> 
 
 
 def _escaped(text: str) -> str:
-    """Text within a snippet."""
+    """Escape text for a snippet."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
@@ -190,7 +190,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """The file that a place leads to: of a register, of a shared struct, of the other half of an API from its key."""
+    """Return the file of a register, of a shared struct, or (from its API key) of an API's counterpart."""
     tree = TextTree(document.text)
     names = SpecNames(tree)
     used = names.register_at(offset) or names.struct_at(offset)
@@ -254,7 +254,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Edits of several files. A file that is named after what it declares is renamed too, if the editor can do that."""
+    """Return edits of several files. A file named after its declaration is renamed too, if the editor supports that."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")
@@ -285,7 +285,7 @@ def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
 
 
 def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Nothing for a spec with errors: editors format when they save, and the errors are shown already."""
+    """Format a document; unchanged for a spec with errors: editors format on save, and already show the errors."""
     document = ls.document(params.text_document.uri)
     if document is None:
         return []

@@ -1,9 +1,8 @@
-"""The server: what an editor asks, answered by `tagwire_workbench.language`.
+"""The server: editor requests, answered by `tagwire_workbench.language`.
 
-One file's problems are published as soon as its text changes. Those of its
-set, which may take reading many files, follow when the typing pauses, from
-another thread. Texts come whole with every change: specs are small, and
-whose idea of a line applies then does not matter.
+A file's problems are published as soon as it changes. The problems of its set, which may require reading many files,
+follow from another thread when typing pauses. Every change sends the whole document: specs are small, and then
+different definitions of a line don't matter.
 """
 
 import asyncio
@@ -26,22 +25,22 @@ from tagwire_workbench.language_server.documents import Document, encoding_named
 _PAUSE: Final = 0.2
 """Seconds without a change after which the rules about the whole set are checked."""
 _REFUSED: Final = -32803
-"""The protocol's RequestFailed: the request was fine, but can't be fulfilled."""
+"""The protocol's RequestFailed: the request was valid, but can't be fulfilled."""
 
 T = TypeVar("T")
 
 
 class SpecServer(LanguageServer):
-    """The state of the server: texts, what was published, and for which files."""
+    """The state of the server: documents and published problems."""
 
     def __init__(self) -> None:
         super().__init__("tagwire", tagwire.__version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.specs = Workspace()
         self.rules_page = _rules_page()
         self._uris: dict[Path, str] = {}
-        """The files that are open in the editor, under the names that it gave them."""
+        """The files open in the editor, with the editor's URIs."""
         self._sets: dict[str, SetProblems] = {}
-        """By the package of each set, what was wrong when it was checked last."""
+        """The problems from the last check of each set, by package."""
         self._published: set[Path] = set()
         self._changes = 0
         self._checking = asyncio.Lock()
@@ -56,16 +55,16 @@ class SpecServer(LanguageServer):
         return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
 
     def file(self, path: Path) -> Document:
-        """A file with the text that the editor has of it."""
+        """Return a file with the editor's content."""
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """The URI of a file: the editor's own, if it has it open."""
+        """Return the URI of a file: the editor's own, if the file is open."""
         return self._uris.get(path) or uri_of(path)
 
     @property
     def renames_files(self) -> bool:
-        """Whether the editor renames files where an edit says so."""
+        """Whether the editor supports file renames in edits."""
         workspace = self.client_capabilities.workspace
         edit = workspace.workspace_edit if workspace else None
         return bool(
@@ -73,26 +72,26 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """The problems of a file, those that its set had when it was checked last among them."""
+        """Return the problems of a file, including those from the last check of its set."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
     def opened(self, uri: str, text: str) -> None:
-        """Take the text of a file from the editor, and publish what is wrong with it."""
+        """Store the content of a file from the editor, and publish its problems."""
         path = path_of(uri)
         self._uris[path] = uri
         self.specs.write(path, text)
         self._publish(path, self.problems(path))
 
     def closed(self, uri: str) -> None:
-        """The file is as it is on disk again."""
+        """Drop the editor's content of a file."""
         path = path_of(uri)
         self._uris.pop(path, None)
         self.specs.forget(path)
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Publish what is wrong with the set of a file, unless something changes before that."""
+        """Publish the problems in the set of a file, unless something changes first."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
@@ -115,7 +114,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """An answer; where settings or folders can't be read, `otherwise`, and the editor's user is told once."""
+        """Return an answer; if settings or folders can't be read, return `otherwise` and show the error once."""
         try:
             return answer()
         except TagwireError as error:
@@ -125,15 +124,15 @@ class SpecServer(LanguageServer):
             return otherwise
 
     def refused(self, error: TagwireError) -> JsonRpcException:
-        """A request that can't be fulfilled, for a reason that the user should read."""
+        """Return the error for a request that can't be fulfilled, with a reason for the user."""
         return JsonRpcException(str(error), code=_REFUSED)
 
     def log(self, text: str) -> None:
-        """A line for the editor's log."""
+        """Write a line to the editor's log."""
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send the problems of a file: of one that is not open, errors alone, and only those of its own."""
+        """Send the problems of a file; if it is not open, only its own errors."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return
@@ -150,7 +149,7 @@ class SpecServer(LanguageServer):
 
 
 def _rules_page() -> str:
-    """Where the rules are explained to people who look at a diagnostic; "" where the installation does not say."""
+    """Return the URL of the page that explains the rules; "" if the installation lacks it."""
     try:
         links = metadata("tagwire").get_all("Project-URL") or []
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: what fuzzers need of messages. A table of commands, as `tagwire` itself."""
+"""`tagwire fuzz`: tools for fuzzing messages. A table of commands, like `tagwire` itself."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ FUZZ_COMMANDS: Final = {
     "corpus": "tagwire_workbench.commands.fuzz.corpus",
     "minimise": "tagwire_workbench.commands.fuzz.minimise",
 }
-"""Name to module."""
+"""Module of each command."""
 
 
 @click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})

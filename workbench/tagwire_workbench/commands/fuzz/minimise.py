@@ -1,4 +1,4 @@
-"""`tagwire fuzz minimise`: what a fuzzer found, made as small as it can be."""
+"""`tagwire fuzz minimise`: make a fuzzer's input as small as possible."""
 
 import contextlib
 import importlib
@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The second half of `[MESSAGE VERSION]`, which errors name without its bracket."""
+    """The second half of `[MESSAGE VERSION]`, named without its bracket in errors."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -109,7 +109,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "Framing | None":
-    """How the input is framed; None where nobody says."""
+    """Return the framing of the input; None if no option describes one."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import Framing, FramingError
@@ -127,13 +127,13 @@ def _framing(
 
 
 def _raises(target: str, data: bytes) -> "Keeps":
-    """Whether a function raises what it raises for `data`."""
+    """Return a test for inputs that raise the same exception as `data`."""
     from tagwire_workbench.fuzzing.minimise import same_failure
 
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"{target!r} is not MODULE:FUNCTION", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    sys.path.insert(0, str(Path.cwd()))  # like `python -m`
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
@@ -143,14 +143,14 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is ours
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for the command's own output
             function(changed)
 
     return same_failure(quiet, data)
 
 
 def _split(command: str) -> list[str]:
-    """The words of a command, as a shell splits them."""
+    """Split a command into words, like a shell."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -164,7 +164,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Whether a command ends as it does for `data`."""
+    """Return a test for inputs with which a command ends as with `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]
@@ -185,7 +185,7 @@ def _exits(words: list[str], says: str | None, timeout: float, file: Path, data:
 
 
 def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
-    """The status of a command, None if it ran out of time, and what it printed; nothing that it started goes on."""
+    """Return a command's exit status (None after a timeout) and output, and kill any child processes on a timeout."""
     try:
         process = subprocess.Popen(
             words,
@@ -200,13 +200,13 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
         try:
             printed, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # a shell's children as well, which hold the pipe
+            os.killpg(process.pid, signal.SIGKILL)  # including children, which hold the pipe
             return None, b""
     return process.returncode, printed
 
 
 def _write(output: Path, data: bytes) -> None:
-    """The file, in one step."""
+    """Write the file atomically."""
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -218,7 +218,7 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _explain(data: bytes, framing: "Framing | None") -> None:
-    """The text of `tagwire explain`; hex, where nothing says what the bytes are."""
+    """Print the input like `tagwire explain`, or as hex without a framing."""
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

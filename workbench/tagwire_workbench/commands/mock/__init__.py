@@ -1,4 +1,4 @@
-"""`tagwire mock`: peers with scripted answers. A table of commands, as `tagwire` itself."""
+"""`tagwire mock`: mock peers. A table of commands, like `tagwire` itself."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ __all__ = ["MOCK_COMMANDS", "command"]
 MOCK_COMMANDS: Final = {
     "serve": "tagwire_workbench.commands.mock.serve",
 }
-"""Name to module."""
+"""Module of each command."""
 
 
 @click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})

@@ -1,4 +1,4 @@
-"""`tagwire mock serve`: a mock peer that plays a script in YAML, for clients in any language."""
+"""`tagwire mock serve`: serve a YAML script as a mock peer, for clients in any language."""
 
 import asyncio
 import contextlib
@@ -81,7 +81,7 @@ def command(
 async def _serve(
     peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
 ) -> None:
-    """Serve until a signal comes or time is over. Raises OSError where what is received can't be printed."""
+    """Serve until a signal or a timeout. Raises OSError if the output can't be written."""
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[None] = loop.create_future()
 
@@ -97,7 +97,7 @@ async def _serve(
         def call(value: T) -> None:
             try:
                 write(value)
-            except OSError as error:  # nobody reads on: it ends the server, not just a connection
+            except OSError as error:  # the output is closed: stop the server, not just this connection
                 stop(error)
 
         return call
@@ -114,7 +114,7 @@ async def _serve(
 
 
 class _Printer:
-    """Prints lines for people."""
+    """Prints human-readable lines."""
 
     def address(self, address: "Address") -> None:
         write_line(f"listening at {address}")
@@ -124,7 +124,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints lines of JSON: of a request its place, then what `tagwire decode --frame request` prints."""
+    """Prints JSON lines: for a request its position, then the output of `tagwire decode --frame request`."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry
