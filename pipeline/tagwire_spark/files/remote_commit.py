@@ -3,10 +3,10 @@
 Object storage has no links, renames or locks, and can't move objects. But a put can require that the object doesn't
 exist (`If-None-Match: *`), or that it is unchanged since it was read (`If-Match`). So
 
-1. the manifest is put under the next number, if that number is free: that is the commit; 2. staged objects are copied
-to names that were free before; 3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides
-that the commit is done; 4. objects that replace others are copied; then removed objects, the manifest and the staged
-objects are deleted.
+1. the manifest is put under the next number, if that number is free: that is the commit;
+2. staged objects are copied to names that were free before;
+3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides that the commit is done;
+4. objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
 Another process may repeat each step, even at the same time, because staged objects stay until the end.
 

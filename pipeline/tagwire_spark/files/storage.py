@@ -220,7 +220,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above: bool) -> Iterator[Location]:
-    """Yield the locations of a URL or URL pattern, from one listing."""
+    """Return the locations of a URL or URL pattern, from one listing."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()

@@ -1,7 +1,9 @@
 """The worker side of log compaction. A unit of work is a dict whose `do` names the task; results are dicts too.
 
-heads read the batch headers of a segment rewrite write compacted segments as one carry copy a segment that is not
-compacted partition compact a whole partition
+heads       read the batch headers of a segment
+rewrite     write compacted segments as one
+carry       copy a segment that is not compacted
+partition   compact a whole partition
 """
 
 from collections.abc import Iterable, Iterator

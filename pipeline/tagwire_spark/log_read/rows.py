@@ -70,7 +70,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """Yield the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
     return rows_of_task([split], query, schema)
 
 

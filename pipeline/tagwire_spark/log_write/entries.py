@@ -152,7 +152,7 @@ class _Columns:
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", "A row has a header that is null.") from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of `Facts` for each row."""
+        """Return the arguments of `Facts` for each row."""
         target = self.target
         keeps = target.keeps_batches and "offset" in self.names
         return zip(

@@ -106,7 +106,7 @@ def _headers_of(batch: Any) -> Any:
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Yield the rows of a batch as runs, in order; return None if rows must be converted one by one."""
+    """Return the rows of a batch as runs, in order; None if rows must be converted one by one."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)

@@ -8,7 +8,7 @@ from tagwire_workbench.designs.findings import Finding
 
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield the findings between these messages. API keys are unique in a component."""
+    """Yield the findings about pairs of these messages. API keys are unique in a component."""
     alive = [spec for spec in specs if spec.valid_versions]
     requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
     for spec in alive:

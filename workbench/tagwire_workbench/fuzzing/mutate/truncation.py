@@ -36,7 +36,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the error in the prefix of a site."""
+    """Return the error that the site itself reports; None if the error is in an inner site."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":
