@@ -1,18 +1,17 @@
 """Commits to a prefix in object storage: conditional puts claim numbers, and objects are copied.
 
-Object storage has no links, renames or locks, and can't move objects. But a put can require that the object doesn't
-exist (`If-None-Match: *`), or that it is unchanged since it was read (`If-Match`). So
+Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
+(`If-None-Match: *`), or is unchanged since it was read (`If-Match`). So
 
 1. the manifest is put under the next number, if that number is free: that is the commit;
 2. staged objects are copied to names that were free before;
 3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides that the commit is done;
 4. objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
-Another process may repeat each step, even at the same time, because staged objects stay until the end.
-
-If step 2 fails, a replacement of `_SUCCESS` decides that the commit is undone: it adds only the undone number and job.
-Then staged objects are deleted, so that no other process copies them, then their copies, then the manifest. No object
-that existed before the commit has been touched then.
+Another process may repeat each step, even at the same time, because staged objects stay until the end. If step 2 fails,
+a replacement of `_SUCCESS` that adds only the undone number and job decides that the commit is undone. Then the staged
+objects are deleted, so that no other process copies them, then their copies, then the manifest. Objects that existed
+before the commit have not been touched then.
 
 A store that ignores these conditions would let two writers commit at once. So `begin` tests them before anything is
 written, and file systems for which fsspec only emulates them are rejected.
