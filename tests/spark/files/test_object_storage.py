@@ -288,7 +288,7 @@ def test_secrets_are_not_shown(s3: Any) -> None:
         assert "very-hidden" not in text and "testing-id" not in text
     text = 'at "very-hidden" of http://user:pass@host'
     assert query.storage.hidden(text) == 'at "***" of http://user:***@host'
-    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION.*storageOptions is no JSON object") as caught:
+    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION.*storageOptions must be a JSON object") as caught:
         log_query({"path": "s3://logs/k", "storageOptions": '{"secret": "very-hidden"'})
     assert "very-hidden" not in str(caught.value)
 

@@ -23,6 +23,7 @@ from tagwire.log import LogPathError
 from tagwire.records import Record, build, format_names
 from tagwire.records.format_set import format_set
 from tagwire.wire.checksums import checksum
+from tagwire_cli.output.tables import camel_keys
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import export_logs, import_logs
 from tagwire_spark.jobs.export import _found
@@ -267,7 +268,7 @@ def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(behind)]
     assert "crc" not in report.damage[1][1] and report.records == 40
     validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "spark-export.json").read_text()))
-    validator.validate(json.loads(json.dumps(report.to_json())))
+    validator.validate(json.loads(json.dumps(camel_keys(report.to_json()))))
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)

@@ -65,7 +65,7 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"subscribe": "a", "assign": '{"a": [0]}'}, "Options assign and subscribe exclude one another"),
     ({"subscribe": "a", "subscribePattern": "a"}, "Options subscribe and subscribePattern exclude"),
     ({"maxRecordsPerPartition": 10}, "use maxSplitBytes"),
-    ({"limits": "ratio=5"}, "limits has 'ratio=5'.*decompression_ratio"),
+    ({"limits": "ratio=5"}, "limits: expected name=number.*decompression_ratio.*got 'ratio=5'"),
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
     ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),

@@ -11,7 +11,7 @@ from streamed_logs import rows, stream
 from tiered_logs import tiered
 from written_logs import arrow_rows
 
-from tagwire import log
+from tagwire_spark.log_read import uncommitted
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
@@ -56,13 +56,13 @@ def test_committed_reading_begins_behind_a_snapshot(
     """The snapshot of a segment lists transactions open after it, so only the last segment is scanned."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
-    original = log.Segment.position_of
+    scan = uncommitted.Scan
 
-    def noted(self: log.Segment, *rest: Any) -> int:
-        opened.append(self.path.name)
-        return original(self, *rest)
+    def noted(file: str, *rest: Any) -> Any:
+        opened.append(Path(file).name)
+        return scan(file, *rest)
 
-    monkeypatch.setattr(log.Segment, "position_of", noted)
+    monkeypatch.setattr(uncommitted, "Scan", noted)
     assert plan(log_query({"path": str(tmp_path), "isolation.level": "read_committed"}))
     assert [name.partition("-")[0] for name in opened] == ["155"]
 
