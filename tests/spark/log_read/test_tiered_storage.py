@@ -11,6 +11,7 @@ from streamed_logs import rows, stream
 from tiered_logs import tiered
 from written_logs import arrow_rows
 
+from tagwire.log.scan import Scan
 from tagwire_spark.log_read import uncommitted
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
@@ -56,11 +57,10 @@ def test_committed_reading_begins_behind_a_snapshot(
     """The snapshot of a segment lists transactions open after it, so only the last segment is scanned."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
-    scan = uncommitted.Scan
 
     def noted(file: str, *rest: Any) -> Any:
         opened.append(Path(file).name)
-        return scan(file, *rest)
+        return Scan(file, *rest)
 
     monkeypatch.setattr(uncommitted, "Scan", noted)
     assert plan(log_query({"path": str(tmp_path), "isolation.level": "read_committed"}))
