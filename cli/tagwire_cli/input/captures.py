@@ -39,7 +39,7 @@ def captured_frames(
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None) -> Iterator["CapturedFrame"]:
-    """Yield the frames that match a filter, or all. Raises FilterError, and errors as in `captured_frames`."""
+    """Yield the frames that match a filter, or all. Raises BadParameter, and errors as in `captured_frames`."""
     test = None if where is None else frame_test(registry, where)
     return (frame for frame in captured_frames(file, registry) if test is None or test(frame))
 

@@ -10,7 +10,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
+
 from tagwire.errors import TagwireError
+from tagwire.frames.error_codes import error_register
 from tagwire.text_format import near
 from tagwire_cli.arguments.numbers import whole_number
 
@@ -104,8 +107,11 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a captured frame matches a filter. Raises FilterError."""
-    tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
+    """Return a function that tests whether a captured frame matches the filter of `--where`. Raises BadParameter."""
+    try:
+        tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
+    except FilterError as error:
+        raise click.BadParameter(str(error), param_hint="--where") from None
     return lambda frame: all(test(frame) != is_excluded for test, is_excluded in tests)
 
 
@@ -124,8 +130,21 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
     if term.key == "conn":
         return lambda frame: frame.connection.casefold() in values
     if term.key == "error":
+        _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
     raise FilterError(f"{term.value!r} is text; only `tagwire browse` finds text. Filters are {', '.join(_FRAME_KEYS)}")
+
+
+def _check_errors(registry: "Registry", term: Term) -> None:
+    """Reject names that no error code has. Numbers may be those of newer brokers. Raises FilterError."""
+    register = error_register(registry)
+    if register is None:
+        raise FilterError("error=: this package has no register of error codes")
+    names = {str(each).casefold(): str(each) for each in register}
+    for value in term.values:
+        if value.casefold() not in ("any", *names) and whole_number(value) is None:
+            hint = near(value.upper(), [*names.values()])
+            raise FilterError(f"error={value}: expected any, a number or the name of an error code{hint}")
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:

@@ -69,6 +69,8 @@ def _errors(line: int = 1) -> Generator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
+        if not error.doc.strip():
+            raise InputError("JSON input: empty; give a JSON object in a file or on standard input") from None
         place = f"line {line + error.lineno - 1}, column {error.colno}"
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:

@@ -173,7 +173,7 @@ class Scan:
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _HEAD:
-                refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch's head of {_HEAD} bytes or more")
+                refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
             refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
         fitting = [size for each in found if 0 < (size := each.head_positions.sound_size(head, 0)) <= left]
         if not fitting:
@@ -185,7 +185,7 @@ class Scan:
             raise LogPathError(f"{self.file}: batches of {format.name} have no length; read them as bytes")
         found = format.head_positions.length(head, 0)
         if found is None:
-            refuse(self.file, "TWL101", position, count(left, "byte"), f"the head of a batch of {format.name}")
+            refuse(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
         length, least = found[0], format.head_positions.least
         if length < least:
             at = position + (format.head_positions.length_at or 0)

@@ -398,8 +398,9 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
 @pytest.mark.parametrize(("words", "code", "text"), [
     (("decode", "--where", "api=Fetch"), 2, "--where needs --capture"),
     (("decode", "--capture", "--frame", "request"), 2, "--capture can't be combined with --frame"),
-    (("get", "--capture", "--where", "api=Fetsch", "FetchRequest", "max_bytes"), 1, "did you mean 'Fetch'?"),
-    (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 1, "'orders' is text"),
+    (("get", "--capture", "--where", "api=Fetsch", "FetchRequest", "max_bytes"), 2, "did you mean 'Fetch'?"),
+    (("decode", "--capture", "--where", "error=unkown_member_id"), 2, "did you mean 'UNKNOWN_MEMBER_ID'?"),
+    (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 2, "'orders' is text"),
     (("get", "--capture", "RequestHeader", "client_id"), 2, "RequestHeader is a header, not a request or response"),
     (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
 ])  # fmt: skip

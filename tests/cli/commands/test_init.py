@@ -140,7 +140,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     [
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
-        ("class", "is not a package name"),
+        ("class", "is a keyword of Python"),
         ("../x", "call it '___x'"),
         ("json", "is a Python module"),
         ("tagwire_pings", "is a module of tagwire"),

@@ -264,7 +264,7 @@ def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> No
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "line 1, column 1"),
+        ("", "empty; give a JSON object"),
         ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
         ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
         ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),

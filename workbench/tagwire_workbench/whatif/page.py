@@ -54,14 +54,14 @@ def _answers(summary: Summary) -> Iterator[str]:
     if len(heads) == 1:
         saved, _ = heads[0]
         change = f"{count(abs(saved), 'byte')} {'shorter' if saved > 0 else 'longer'}" if saved else "as long as before"
-        yield f"The head of every batch is {change}."
+        yield f"The header of every batch is {change}."
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     total = summary.total
     return [
         (f"{total.batches:,}", f"batches compared, with {count(total.records, 'record')}"),
-        (f"{total.saved_per_batch:.2f} bytes", "saved in the head of a batch, on average"),
+        (f"{total.saved_per_batch:.2f} bytes", "saved in a batch header, on average"),
         (f"{total.saved_per_record:.2f} bytes", "saved in a record before compression, on average"),
         (f"{total.left_out:,}", "batches left out: the new format can't hold them"),
         (f"{total.seconds:.1f} s", f"of processor time to read and convert, {summary.speed / 1e6:.1f} MB/s"),
