@@ -355,7 +355,7 @@ def _item(item: "Item") -> dict[str, Any]:
 def _print_fields(
     columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], texts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields, given with their paths. With texts, a last column describes each field."""
+    """Print a table of fields and their paths. With `texts`, a last column describes each field."""
     if rows:
         about = () if texts is None else (_ABOUT,)
         say()
