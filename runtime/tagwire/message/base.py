@@ -26,7 +26,7 @@ from tagwire.message.binding import (
     inherit_calls,
     message_calls,
 )
-from tagwire.message.declarations import field
+from tagwire.message.declarations import attributes_of, field
 from tagwire.versions import NONE, Versions
 from tagwire.wire.unknown_tags import NO_TAGS
 
@@ -60,9 +60,19 @@ def _without_fields(self: Struct, **fields: Any) -> None:
     raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")
 
 
-def _default_values(cls: type[Struct]) -> dict[str, Any]:
-    values = {name: row.default for name, row in cls._rows.items()}  # pyright: ignore[reportPrivateUsage]
-    return values | ({"unknown_tags": NO_TAGS} if cls.HAS_TAGS else {})
+def _default_values(cls: type[Struct]) -> tuple[dict[str, Any], tuple[FieldRow, ...]]:
+    from tagwire.layout.structs import DEFAULT_STRUCT
+
+    rows = cls._rows  # pyright: ignore[reportPrivateUsage]
+    values = {name: row.default for name, row in rows.items()} | ({"unknown_tags": NO_TAGS} if cls.HAS_TAGS else {})
+    return values, tuple(row for row in rows.values() if row.default is DEFAULT_STRUCT)
+
+
+def _acceptors(cls: type[Struct]) -> dict[str, Callable[[Any], Any] | None]:
+    from tagwire.message.constructors import acceptor
+
+    rows = cls._rows  # pyright: ignore[reportPrivateUsage]
+    return {name: acceptor(rows[name]) if name in rows else None for name in attributes_of(cls)}
 
 
 def _alternatives(cls: type[Struct]) -> dict[str, tuple[str, ...]]:
@@ -93,8 +103,10 @@ class Struct(Declarations):
         """The attribute names of objects: the fields, and `unknown_tags`."""
         _rows: ClassVar[dict[str, FieldRow]]
         """The rows of the fields, by name."""
-        _defaults: ClassVar[dict[str, Any]]
-        """The defaults by attribute. DEFAULT_STRUCT means a new struct for each object."""
+        _defaults: ClassVar[tuple[dict[str, Any], tuple[FieldRow, ...]]]
+        """The defaults by attribute, and the fields that need a new struct for each object."""
+        _acceptors: ClassVar[dict[str, Callable[[Any], Any] | None]]
+        """By attribute, the function from an argument to its value; None if they are the same."""
         _unions: ClassVar[dict[str, tuple[str, ...]]]
         """The alternatives of each union."""
 
@@ -108,6 +120,7 @@ class Struct(Declarations):
         _attributes = FirstUse((), from_fields(lambda cls: tuple(cls.__slots__)))
         _rows = FirstUse((), from_fields(lambda cls: {row.name: row for row in cls.FIELDS if not row.is_computed}))
         _defaults = FirstUse((), from_fields(_default_values))
+        _acceptors = FirstUse((), from_fields(_acceptors))
         _unions = FirstUse((), from_fields(_alternatives))
         __init__ = FirstUse(_without_fields, constructor)
 
@@ -123,24 +136,17 @@ class Struct(Declarations):
     def replace(self: S, **changes: Any) -> S:
         """Return a copy with these fields changed; nested structs are shared. Raises TypeError for an unknown field."""
         made = self.__new__(type(self))
-        for name in self._attributes:
-            if name not in changes:
-                setattr(made, name, getattr(self, name))
-        if changes:
-            made._change(changes)
-        return made
-
-    def _change(self, changes: Mapping[str, Any]) -> None:
-        """Set attributes as the constructor does."""
-        from tagwire.message.constructors import accepted
-
-        for name, value in changes.items():
-            if name not in self._attributes:
+        acceptors = self._acceptors
+        for name in changes:
+            if name not in acceptors:
                 raise TypeError(f"{type(self).__name__}.replace() got an unexpected keyword argument {name!r}")
-            row = self._rows.get(name)
-            setattr(self, name, value if row is None else accepted(row, value))
-        for union, names in self._unions.items():
-            self._refuse_several(union, names)
+        for name, accept in acceptors.items():
+            value = changes[name] if name in changes else getattr(self, name)
+            setattr(made, name, value if accept is None or name not in changes else accept(value))
+        if changes:
+            for union, names in self._unions.items():
+                made._refuse_several(union, names)
+        return made
 
     @first_use(engine_methods)
     def __replace__(self: S, **changes: Any) -> S:
@@ -273,18 +279,13 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of an empty object."""
-    from tagwire.layout.structs import DEFAULT_STRUCT
-
-    defaults = struct._defaults  # pyright: ignore[reportPrivateUsage]
-    for name, default in defaults.items():
-        if name in fields:
-            default = fields[name]
-        elif default is DEFAULT_STRUCT:
-            default = struct._rows[name].fresh_value()  # pyright: ignore[reportPrivateUsage]
-        setattr(struct, name, default)
-    for name in fields.keys() - defaults.keys():
-        setattr(struct, name, fields[name])  # raises AttributeError if the field is missing
+    """Set all attributes of an empty object. Raises AttributeError for a field that the class does not have."""
+    defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
+    for name, value in {**defaults, **fields}.items():
+        setattr(struct, name, value)
+    for row in with_structs:
+        if row.name not in fields:
+            setattr(struct, row.name, row.fresh_value())
 
 
 def _empty(cls: type[S]) -> S:
@@ -372,6 +373,7 @@ class Message(Struct, Generic[H]):
     _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
+        """Give each class its own serializers."""
         cls._layouts = {}
         cls._serializers = {}
         if cls.__base__ is not Message:
@@ -460,8 +462,7 @@ class Message(Struct, Generic[H]):
     ) -> Frame[M, H]:
         """Decode this request, or this response to a request of `version`, from a frame without its size.
 
-        Does the same as the registry's `decode_request` and `decode_response`, for a
-        known class. Raises DecodeError, also for a frame of another request.
+        Raises DecodeError, also for a frame of another request.
         """
         from importlib import import_module
 
@@ -492,11 +493,10 @@ class Message(Struct, Generic[H]):
         raise UnsupportedVersionError(f"the header of {cls.NAME}", version, known)
 
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
-        """Return the message in Kafka's JSON form.
+        """Return the message in Kafka's JSON form. Raises EncodeError for a value that this version can't represent.
 
-        `style="lossless"` has records as base64 and unknown tagged fields under
-        `_unknownTags`; `style="kafka"` is exactly the output of Kafka's own
-        converters. Raises EncodeError for a value that this version can't represent.
+        Records are base64, and unknown tagged fields are under `_unknownTags`; `style="kafka"` has what Kafka's own
+        converters print.
         """
         from tagwire.message.json import to_json
 

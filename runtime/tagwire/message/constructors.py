@@ -12,6 +12,7 @@ from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tagwire.message.base import Struct
@@ -23,16 +24,17 @@ def parameter_default(row: FieldRow) -> Any:
     return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
 
 
-def accepted(row: FieldRow, value: Any) -> Any:
-    """Return the attribute value for an argument, as the source of a constructor computes it."""
+def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
+    """Return the function from an argument to its attribute's value, which the source of a constructor contains."""
     if row.type.startswith("[]"):
-        if value is None and _may_be_none(row):
-            return None
-        elements: Any = value
-        return tuple(elements)
-    if value is DEFAULT_STRUCT or value is DEFAULT_UUID:
-        return row.fresh_value()
-    return value
+        return _tuple_or_none if _may_be_none(row) else tuple
+    default = parameter_default(row)
+    is_placeholder = default is DEFAULT_STRUCT or default is DEFAULT_UUID
+    return (lambda value: row.fresh_value() if value is default else value) if is_placeholder else None
+
+
+def _tuple_or_none(elements: Any) -> Any:
+    return None if elements is None else tuple(elements)
 
 
 def _may_be_none(row: FieldRow) -> bool:
@@ -82,7 +84,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the expression that a constructor stores for an argument; `accepted` computes the same value."""
+    """Return the expression that a constructor stores for an argument; `acceptor` returns a function for the same."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

@@ -33,6 +33,21 @@ class ComputedField(DeclaredField):
     __slots__ = ()
 
 
+class ClassDoc:
+    """The docstring of a data class. Its source has the documentation of fields below them, where Python does not
+    keep it; reading `__doc__` adds them, for `help()` and notebooks."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, struct: Struct | None, cls: type[Struct]) -> str:
+        from tagwire.message.field_docs import with_fields
+
+        return with_fields(cls, self.text)
+
+
 def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
     """Return the names of the attributes that a data class declares: its fields, and `unknown_tags`."""
     return cls._attributes  # pyright: ignore[reportPrivateUsage]
@@ -75,5 +90,6 @@ else:
         if bases[0].HAS_TAGS:
             slots.append("unknown_tags")
         body["_declared"] = declared
+        body["__doc__"] = ClassDoc(body.get("__doc__") or "")
         body["__slots__"] = tuple(slots)
         return type(name, bases, body)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from sys import modules
 
+from tagwire.message.declarations import ClassDoc
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Final
 
-__all__ = ["class_about", "class_deprecation", "field_about"]
+__all__ = ["class_about", "class_deprecation", "field_about", "with_fields"]
 
 _docs: Final[dict[str, dict[tuple[str, str], str]]] = {}
 """The docstrings of each parsed module, by class and attribute."""
@@ -22,21 +24,45 @@ _docs: Final[dict[str, dict[tuple[str, str], str]]] = {}
 
 def class_about(cls: type) -> str:
     """Return the documentation of a message or a struct."""
-    return _about(vars(cls).get("__doc__") or "")
+    return _about(_class_doc(cls))
+
+
+def with_fields(cls: type, text: str) -> str:
+    """Return the docstring of a data class, with its fields after the first paragraph."""
+    from inspect import cleandoc
+    from textwrap import fill
+
+    first, *others = cleandoc(text).split("\n\n")
+    lines = []
+    for name, annotation in cls.__annotations__.items():
+        lines.append(f"{name}: {annotation}")
+        if doc := _field_doc(cls, name):
+            lines.append(fill(" ".join(doc.split()), 110, initial_indent="    ", subsequent_indent="    "))
+    fields = ["\n".join(["Fields:", "", *lines])] if lines else []
+    return "\n\n".join([first, *fields, *others])
 
 
 def class_deprecation(cls: type) -> str:
     """Return a sentence about which versions of a message are deprecated and why."""
-    paragraphs = (vars(cls).get("__doc__") or "").split("\n\n")
+    paragraphs = _class_doc(cls).split("\n\n")
     return next((" ".join(each.split()) for each in paragraphs if each.lstrip().startswith("Deprecated")), "")
 
 
 def field_about(cls: type, name: str) -> str:
     """Return the documentation of a field, given the class that declares it and its attribute."""
+    return _about(_field_doc(cls, name))
+
+
+def _class_doc(cls: type) -> str:
+    doc = vars(cls).get("__doc__") or ""
+    return doc.text if isinstance(doc, ClassDoc) else doc
+
+
+def _field_doc(cls: type, name: str) -> str:
     docs = _docs.get(cls.__module__)
     if docs is None:
         docs = _docs[cls.__module__] = dict(_docstrings(cls.__module__))
-    return _about(docs.get((cls.__qualname__, name), ""))
+    return docs.get((cls.__qualname__, name), "")
 
 
 def _about(docstring: str) -> str:

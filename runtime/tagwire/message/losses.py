@@ -63,16 +63,11 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all its versions.
-
-    They are one range: a field's versions are one range, the versions in which it
-    may be null are one range, and so are the flexible versions; each value needs
-    some of these, and the intersection of ranges is a range. A default of null
-    in a field that is not nullable breaks this (it can be absent, then can't be
-    present, then can be absent again); in that case the highest range counts.
-    """
+    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
+    # They are one range, because a field's versions are, the versions in which it may be null, and the flexible
+    # versions. Only a default of null in a field that is not nullable allows two ranges; then the highest counts.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

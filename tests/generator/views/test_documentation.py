@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -87,10 +88,13 @@ def module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_docstrings(module: ModuleType, folder: Path) -> None:
     assert inspect.getdoc(module.ShelfData) == (
-        'Where books stand. "Quoted" \\N{BULLET} (data, versions 0-2)\n\nDeprecated in version 0: it has no room\n\n'
-        "Versions 1-2 have the same fields."
+        'Where books stand. "Quoted" \\N{BULLET} (data, versions 0-2)\n\n'
+        "Fields:\n\nroom: int\n    at the door (int8, all versions) Deprecated: use Place\n"
+        "books: Array[Book]\n    A book. ([]Book, all versions)\n\n"
+        "Deprecated in version 0: it has no room\n\nVersions 1-2 have the same fields."
     )
-    assert module.Book.__doc__ == "A book. (`books[]` of ShelfData, all versions)"
+    page = pydoc.plain(pydoc.render_doc(module.Book))
+    assert "|  pages: int\n |      without the cover" in page and len(page.splitlines()) < 80
     text = " ".join((folder / "documented_messages/shelf_data.py").read_text().split())
     assert '"""at the door (int8, all versions) Deprecated: use Place"""' in text
     assert (class_about(module.Book), class_about(module.ShelfData)) == ("A book.", SPEC["about"])
