@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 import pytest
 from damage import Sample, damaged, samples
 from kafka_cases import present
+from mistaken_values import with_odd_value
 from native_engine import Plan
-from odd_values import with_odd_value
 
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, Limits, Struct

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from damage import damaged, samples
+from mistaken_values import with_odd_value
 from native_engine import Plan, native
-from odd_values import with_odd_value
 
 import tagwire
 import tagwire_messages as messages

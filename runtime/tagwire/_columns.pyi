@@ -63,7 +63,7 @@ class RecordColumns:
         root: Column,
         formats: FormatSet,
         *,
-        heads_only: bool,
+        headers_only: bool,
         limits: Limits,
         most_rows: int,
         most_bytes: int,

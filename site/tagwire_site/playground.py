@@ -233,7 +233,7 @@ def _breaking(released: str, text: str) -> str:
     """Return what `tagwire breaking` prints for two specs."""
     from tagwire_cli.output.findings import finding_text, findings_summary
     from tagwire_generator.evolution.check import Baseline, Check
-    from tagwire_generator.evolution.texts import SpecData, SpecReader
+    from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
     from tagwire_generator.project.options import SpecOptions
 
     reader, options = SpecReader(), SpecOptions()

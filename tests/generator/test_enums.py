@@ -27,7 +27,7 @@ from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.evolution.check import Check
 from tagwire_generator.evolution.lock import read_lock, updated_lock
-from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
@@ -425,7 +425,7 @@ def test_a_field_gets_an_enum_or_another_one() -> None:
 
 
 def test_a_lock_remembers_the_registers(tmp_path: Path) -> None:
-    def texts(*specs: dict[str, Any]) -> SpecTexts:
+    def texts(*specs: dict[str, Any]) -> SpecSources:
         return SpecReader().read(
             [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in specs], OPTIONS
         )

@@ -76,7 +76,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
     return parcel(package, stops=stops, **fields), bytes.fromhex(text)
 
 
-def faults_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
+def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
     """Return the decoding error, after checking that class, generated code and interpreter raise the same."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
@@ -112,7 +112,7 @@ def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
     assert package.Parcel.from_json_text(value.to_json_text(version), version) == value
     assert value.which("content") == (chosen if chosen in ("text", "goods", "flowers") else None)
     for size in range(len(data)):
-        faults_of(package, data[:size], version)
+        errors_of(package, data[:size], version)
 
 
 BROKEN_JSON = [
@@ -206,7 +206,7 @@ def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> 
     _, data = golden(package, 2, "text")
     at = len(data) - 6  # the tag count
     two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
-    error = faults_of(package, two, 2)
+    error = errors_of(package, two, 2)
     assert (error.path, error.offset) == ("goods", at + 6)
     assert (error.found, error.expected) == ("goods beside text", "one alternative of the union content")
     lenient = package.Parcel.decode(two, 2, strict=False)
@@ -218,10 +218,10 @@ def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> 
 def test_bytes_without_an_alternative_are_refused_at_the_section(package: Any) -> None:
     _, data = golden(package, 2, "text")
     at = len(data) - 6
-    error = faults_of(package, data[:at] + b"\x00", 2)
+    error = errors_of(package, data[:at] + b"\x00", 2)
     assert (error.path, error.offset) == ("", at)
     assert (error.found, error.expected) == ("no alternative of the union content", "one of text, goods, flowers")
-    null = faults_of(package, data[:at] + bytes.fromhex("01 00 01 00"), 2)
+    null = errors_of(package, data[:at] + bytes.fromhex("01 00 01 00"), 2)
     assert null.found == error.found, "an alternative that is null is not there"
 
 
@@ -324,7 +324,7 @@ def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> 
     assert error.path == "stops[1]"
     assert error.reason == f"has {key}, the key of element 0; each element has a key of its own"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
-    fault = faults_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
+    fault = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
     assert (fault.path, fault.offset) == ("stops[1]", place)
     assert fault.found == f"{key}, the key of element 0"
     form = value.to_json(version)

@@ -9,7 +9,7 @@ import pytest
 
 from tagwire.limits import Limits
 from tagwire.wire import compression
-from tagwire.wire.compression import PackingFault, unpack
+from tagwire.wire.compression import DecompressionError, unpack
 
 EMPTY = gzip.compress(b"", mtime=0)
 
@@ -67,7 +67,7 @@ def test_members_of_all_sizes() -> None:
     whole = b"".join(parts)
     assert unpack("gzip", packed, Limits()) == whole == unpack("gzip", memoryview(packed), Limits())
     assert unpack("gzip", packed, Limits(decompressed_bytes=len(whole))) == whole
-    with pytest.raises(PackingFault, match=f"more than {len(whole) - 1}"):
+    with pytest.raises(DecompressionError, match=f"more than {len(whole) - 1}"):
         unpack("gzip", packed, Limits(decompressed_bytes=len(whole) - 1))
 
 
@@ -84,5 +84,5 @@ def test_members_of_all_sizes() -> None:
     ],
 )
 def test_what_is_no_whole_file(data: bytes, said: str) -> None:
-    with pytest.raises(PackingFault, match=said):
+    with pytest.raises(DecompressionError, match=said):
         unpack("gzip", data, Limits())

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from compared_json import outcome
-from odd_values import ODD_VALUES, with_odd_value
+from mistaken_values import ODD_VALUES, with_odd_value
 
 import tagwire.message.base
 from tagwire import Struct

@@ -15,7 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tagwire_workbench.language.text_places import Position, TextPlaces
+from tagwire_workbench.language.text_positions import Position, TextPositions
 
 PATIENCE = 60.0
 """Timeout of a response in seconds; a machine may be busy."""
@@ -84,13 +84,13 @@ class Editor:
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
         """Return the params of a request about a position: an offset into the first `needle` of the text."""
         text = self.texts[uri]
-        place = TextPlaces(text).position(text.index(needle) + inside)
+        place = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": place._asdict()}
 
     def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
         """Return the text of a file after edits that do not overlap."""
         text = self.texts[uri]
-        places = TextPlaces(text)
+        places = TextPositions(text)
         rows = []
         for edit in edits:
             start, end = (Position(**edit["range"][side]) for side in ("start", "end"))

@@ -25,11 +25,11 @@ with atheris.instrument_imports(
     ]
 ):
     from column_values import columns_of, expected_row
-    from compared_faults import NO_LIMITS, place_differs, trace_differs
+    from compared_errors import NO_LIMITS, place_differs, trace_differs
     from compared_json import json_differs, text_differs
     from compared_objects import objects_differ
     from damage import Sample, samples
-    from odd_values import with_odd_value
+    from mistaken_values import with_odd_value
     from test_engines_agree import ENGINES, reading_differs
 
     from tagwire import DecodeError

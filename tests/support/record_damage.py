@@ -77,7 +77,7 @@ def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[
         head, _ = decode(known.head, whole, whole=False, strict=True, limits=DEFAULT_LIMITS)
         head.pop("crc")
         head["payload"] = head["payload"][:-30] + _scrambled(bytes(head["payload"][-30:]), random)
-        yield known.encode_head(head)
+        yield known.encode_header(head)
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:
@@ -104,7 +104,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         number = random.choice((0, 1, 2, 0x80, -1, head[name] + 1, head[name] ^ 1 << random.randrange(8)))
         head[name] = number if format.fields.get("attributes") is not format.root.items[0] else head[name]
     try:
-        return format.encode_head(head)
+        return format.encode_header(head)
     except EncodeError:  # a header that no writer makes
         return data
 
@@ -117,7 +117,7 @@ def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) 
     head.pop("crc")
     inner = [_resealed(_scrambled_body(each, random)) for each in _messages(zlib.decompress(head["value"], 31))]
     head["value"] = pack(codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1])))
-    return format.encode_head(head)
+    return format.encode_header(head)
 
 
 def _messages(data: bytes) -> list[bytes]:

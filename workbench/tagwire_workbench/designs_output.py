@@ -26,7 +26,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     from tagwire_generator.project.settings import find_root
     from tagwire_generator.project.settings import load as load_settings
     from tagwire_generator.project.spec_files import SpecFile, find_specs
-    from tagwire_generator.reading.imports import structs_beside
+    from tagwire_generator.reading.imports import shared_structs_near
     from tagwire_generator.reading.register import registers_in
     from tagwire_generator.reading.spec import read_file
 
@@ -34,7 +34,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)
     options = spec_set.options if spec_set else SpecOptions()
     registers = registers_in([*(spec_set.sources if spec_set else ()), place if place.is_dir() else place.parent])
-    known: dict[str, Any] = {"registers": registers, "shared": structs_beside(place, spec_set, options, registers)}
+    known: dict[str, Any] = {"registers": registers, "shared": shared_structs_near(place, spec_set, options, registers)}
     found = list["MessageSpec"]()
     for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
         result = read_file(each.path, component=each.component, options=options, **known)
@@ -53,7 +53,7 @@ def refuse_unjudged(path: str, what: str) -> None:
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
     """Return the findings with line and column, in the order of each file. Only files with findings are read again."""
-    from tagwire_generator.reading.places import placed
+    from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
     order = {file: number for number, file in enumerate(dict.fromkeys(finding.file for finding in findings))}

@@ -83,7 +83,7 @@ def capture_options(function: F) -> F:
 
 
 def requests_option(function: F) -> F:
-    """Add the option `--requests`, as `requests_file`: see `tagwire_cli.input.asked`."""
+    """Add the option `--requests`, as `requests_file`: see `tagwire_cli.input.request_stream`."""
     return click.option(
         "--requests",
         "requests_file",

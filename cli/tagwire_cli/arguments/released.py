@@ -22,7 +22,7 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
     from tagwire_generator.evolution.lock import read_lock
-    from tagwire_generator.evolution.texts import SpecReader
+    from tagwire_generator.evolution.spec_sources import SpecReader
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(folder)

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["Place", "opened_session", "output_option", "places_argument", "spark_options", "storage_option"]
+__all__ = ["Location", "location_argument", "opened_session", "output_option", "spark_options", "storage_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Place(click.Path):
+class Location(click.Path):
     """A path that exists, or a URL, which stays a string."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -41,11 +41,11 @@ class _StorageOptions(click.ParamType[Any]):
         return found
 
 
-def places_argument(function: F) -> F:
+def location_argument(function: F) -> F:
     """Add the argument PATH..., as Path objects that exist and as URLs."""
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Place(exists=True, path_type=Path))(
-        function
-    )
+    return click.argument(
+        "paths", nargs=-1, required=True, metavar="PATH...", type=Location(exists=True, path_type=Path)
+    )(function)
 
 
 def storage_option(function: F) -> F:
@@ -73,7 +73,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         *("--output", "output"),
         required=True,
         metavar=metavar,
-        type=Place(path_type=Path),
+        type=Location(path_type=Path),
         help=f"{help}, or s3:// URL; it must not exist yet.",
     )
     work = click.option(

@@ -13,9 +13,9 @@ from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.echo import say, say_patch
 
 if TYPE_CHECKING:
-    from tagwire_generator.editing.field_place import NewField
+    from tagwire_generator.editing.field_position import NewField
     from tagwire_generator.editing.next_version import NextVersion
-    from tagwire_generator.evolution.texts import SpecData
+    from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.settings import Settings
 
 __all__ = ["command", "edit", "field_options", "new_field"]
@@ -113,7 +113,7 @@ def edit(
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
     """Return the field that the options describe, or None. Raises click.UsageError."""
-    from tagwire_generator.editing.field_place import NewField
+    from tagwire_generator.editing.field_position import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
     given += ["--type"] * (type_ is not None) + ["--tag"] * (tag is not None)
@@ -157,7 +157,7 @@ def _path(settings: "Settings", message: str) -> Path:
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     """Return the specs of a file's set; without a set, the specs next to the file."""
-    from tagwire_generator.evolution.texts import SpecData, from_file
+    from tagwire_generator.evolution.spec_sources import SpecData, from_file
     from tagwire_generator.project.spec_files import SpecFile, find_specs
 
     spec_set = settings.set_of(path.parent)

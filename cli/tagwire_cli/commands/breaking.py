@@ -17,7 +17,7 @@ from tagwire_cli.paths import InputPath
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.known import KnownCheck
-    from tagwire_generator.evolution.texts import SpecReader, SpecTexts
+    from tagwire_generator.evolution.spec_sources import SpecReader, SpecSources
     from tagwire_generator.model import MessageSpec
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings, SpecSet
@@ -103,7 +103,7 @@ def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
     """Return the comparisons to make."""
-    from tagwire_generator.evolution.texts import SpecReader
+    from tagwire_generator.evolution.spec_sources import SpecReader
 
     reader = SpecReader()
     if revision is not None and lock_file is not None:
@@ -121,16 +121,16 @@ def _checks(
     return [_against_path(settings, reader, *paths)]
 
 
-def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
+def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecSources":
     """Read the spec at a path, or the specs in a folder. Raises SpecError for a folder without specs."""
-    from tagwire_generator.evolution.texts import from_file, from_folder
+    from tagwire_generator.evolution.spec_sources import from_file, from_folder
 
     files = from_folder(path) if path.is_dir() else [from_file(path)]
-    beside = [each for folder in _folders_beside(settings, path) for each in from_folder(folder)]
+    beside = [each for folder in _neighboring_folders(settings, path) for each in from_folder(folder)]
     return reader.read(files, options, beside)
 
 
-def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
+def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
     """Return the other folders that may have the registers and shared structs of the spec or folder `path`."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
@@ -157,7 +157,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
     """Return the headers in a spec's set, or next to the spec, for proofs. A folder has its own headers."""
-    from tagwire_generator.evolution.texts import SpecData
+    from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 
     if path.is_dir():
@@ -192,7 +192,7 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            beside = [each for folder in _folders_beside(settings, path) for each in specs_at(revision, folder)]
+            beside = [each for folder in _neighboring_folders(settings, path) for each in specs_at(revision, folder)]
             old = reader.read(specs_at(revision, path), options, beside)
         except NotAtRevisionError as error:
             if paths:
@@ -252,9 +252,9 @@ def _against_own_lock(
     if known is not None:
         return known
     from tagwire_generator.evolution.lock import read_lock
-    from tagwire_generator.evolution.texts import from_folder
+    from tagwire_generator.evolution.spec_sources import from_folder
 
-    def read(names: Collection[str]) -> "SpecTexts":
+    def read(names: Collection[str]) -> "SpecSources":
         every = [each for folder in spec_set.sources for each in from_folder(Path(os.path.relpath(folder)))]
         return reader.read([each for each in from_folder(specs) if each.name in names], spec_set.options, every)
 

@@ -8,6 +8,7 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.message_arguments import message_of, one_file, response_of
 from tagwire_cli.arguments.options import (
     KINDS,
     capture_options,
@@ -18,12 +19,11 @@ from tagwire_cli.arguments.options import (
     requests_option,
 )
 from tagwire_cli.arguments.packages import find_registry, require_headers
-from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input import frame_json
-from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex, read_bytes
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
+from tagwire_cli.input.request_stream import Asked
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
 

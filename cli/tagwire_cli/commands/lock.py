@@ -104,7 +104,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     """Return the new lock of a folder. Exits with 1 if the specs break the old one."""
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.lock import read_lock, updated_lock
-    from tagwire_generator.evolution.texts import SpecReader
+    from tagwire_generator.evolution.spec_sources import SpecReader
 
     options = options_for(settings, specs)
     texts = read_path(settings, SpecReader(), specs, options)

@@ -91,7 +91,7 @@ class _Around:
     """The registers and shared structs of a spec's set, or of its folder."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
-        from tagwire_generator.reading.imports import structs_beside
+        from tagwire_generator.reading.imports import shared_structs_near
         from tagwire_generator.reading.register import registers_in
 
         path = Path.cwd() if name == STDIN else Path(name)
@@ -100,7 +100,7 @@ class _Around:
         registers = registers_in([*(spec_set.sources if spec_set else ()), here])
         self.known: dict[str, Any] = {
             "registers": registers,
-            "shared": structs_beside(path, spec_set, options, registers),
+            "shared": shared_structs_near(path, spec_set, options, registers),
         }
         """The same as keyword arguments for the readers."""
 

@@ -16,7 +16,7 @@ from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
-from tagwire_cli.arguments.words import message_of, response_of
+from tagwire_cli.arguments.message_arguments import message_of, response_of
 from tagwire_cli.explaining.detection import Detected
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.frame_sources import (

@@ -12,11 +12,11 @@ import click
 
 from tagwire.selection.selection import Selection, select
 from tagwire.text_format import a_kind
+from tagwire_cli.arguments.message_arguments import message_of, response_of
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
-from tagwire_cli.arguments.words import message_of, response_of
-from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.frame_stream import frames
+from tagwire_cli.input.request_stream import Asked
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame

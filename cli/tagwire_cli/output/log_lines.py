@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tagwire.frames.known_packages import header_key_name
 from tagwire.frames.registry import Registry
-from tagwire.layout.parts import words_of_bits
+from tagwire.layout.parts import bit_names
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
 from tagwire.log.dump import Keep, More, batch_lines, in_parts
@@ -136,7 +136,7 @@ def _text(
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
     """Yield a line for each record: tab-separated cells (offset to attributes), or the result of `line`."""
-    words = words_of_bits(batch.described_by.bits.values(), batch.attributes)
+    words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
     if more is None and keep is None and line is None:

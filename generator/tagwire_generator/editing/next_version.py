@@ -12,11 +12,11 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import Problem, render
-from tagwire_generator.editing.field_place import NewField, field_list, new_entry
+from tagwire_generator.editing.field_position import NewField, field_list, new_entry
 from tagwire_generator.editing.spec_edit import SpecEdit, format_spec
 from tagwire_generator.evolution.check import Baseline
 from tagwire_generator.evolution.lock import lost
-from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
@@ -106,7 +106,7 @@ def plan_optional_field(
     return NextVersion(tuple(changes), (), is_version=False)
 
 
-def _message(path: Path, texts: SpecTexts) -> MessageSpec:
+def _message(path: Path, texts: SpecSources) -> MessageSpec:
     """Return the message of a file. Raises SpecError if it can't have another version."""
     problems = texts.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
@@ -126,7 +126,7 @@ def _message(path: Path, texts: SpecTexts) -> MessageSpec:
     return spec
 
 
-def _partner(spec: MessageSpec, texts: SpecTexts) -> MessageSpec | None:
+def _partner(spec: MessageSpec, texts: SpecSources) -> MessageSpec | None:
     """Return the response of a request, or the request of a response."""
     kind = _PARTNERS.get(spec.kind)
     wanted = (kind, spec.api_key, spec.component)
@@ -179,7 +179,7 @@ def _problems(text: str, data: SpecData, options: SpecOptions) -> Sequence[Probl
 def _check(
     changes: Sequence[SpecChange],
     files: Sequence[SpecData],
-    before: SpecTexts,
+    before: SpecSources,
     options: SpecOptions,
     released: Iterable[Baseline],
 ) -> None:
@@ -196,7 +196,7 @@ def _check(
     broken = [each for each in broken if (each.rule, each.message) not in known]
     if broken:
         raise _broken(broken)
-    own = SpecTexts({name: before.specs[name] for name in after.specs}, texts=before.texts)
+    own = SpecSources({name: before.specs[name] for name in after.specs}, texts=before.texts)
     findings = list(lost(released, own, after))
     if findings:
         told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.evolution.findings import Finding, invalid
 from tagwire_generator.evolution.released import Released
-from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.reading.places import placed
+from tagwire_generator.reading.positions import placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Baseline:
     invalid: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, texts: SpecTexts) -> "Baseline":
+    def of(cls, texts: SpecSources) -> "Baseline":
         """Return a baseline without a history."""
         return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
 
@@ -35,7 +35,7 @@ class Check:
     """Two sets of specs. With `is_one_message`, each set has one spec, and names need not match."""
 
     old: Baseline
-    new: SpecTexts
+    new: SpecSources
     is_one_message: bool = False
     known: frozenset[str] = frozenset()
     """Messages that are left out because an earlier check passed them."""

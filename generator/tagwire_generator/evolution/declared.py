@@ -12,7 +12,7 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import record_format_of
 from tagwire_generator.model.struct_spec import StructGraph
-from tagwire_generator.reading.places import Spot
+from tagwire_generator.reading.positions import Spot
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import CHANGE_RULES, Impact, Problem
 from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.reading.places import WHOLE, Spot
+from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
 """An impact, or "error" for a spec that breaks a rule of the spec language and can't be compared."""

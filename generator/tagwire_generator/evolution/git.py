@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from tagwire.errors import SpecError
-from tagwire_generator.evolution.texts import SpecData
+from tagwire_generator.evolution.spec_sources import SpecData
 from tagwire_generator.project.work_tree import GitError, run_git
 
 __all__ = ["GitError", "NotAtRevisionError", "specs_at"]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # the spec readers take longer to import than it takes to fin
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.findings import Finding
     from tagwire_generator.evolution.lock import Lock, LockedMessage
-    from tagwire_generator.evolution.texts import SpecTexts
+    from tagwire_generator.evolution.spec_sources import SpecSources
 
-    Read = Callable[[Collection[str]], SpecTexts]
+    Read = Callable[[Collection[str]], SpecSources]
     """Reads the specs in the files with these names, without `.json`."""
 
 

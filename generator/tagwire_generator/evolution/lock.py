@@ -16,7 +16,7 @@ from tagwire_generator.evolution.field_matching import pair_up
 from tagwire_generator.evolution.findings import Finding
 from tagwire_generator.evolution.released import Edition, Released, Stability
 from tagwire_generator.evolution.runs import runs
-from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
@@ -219,7 +219,7 @@ def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
 # ---------------------------------------------------------------- a new lock from an old one
 
 
-def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock:
+def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lock:
     """Return a lock that releases the specs of `new` and keeps the history of `old`; None drops the history.
 
     Raises LockError for record formats. Does not check whether the release breaks the old one.
@@ -325,7 +325,7 @@ _DROPPED = ("TW960", "TW961")
 """Versions are dropped by people, not by a command that adds."""
 
 
-def lost(released: Iterable[Baseline], before: SpecTexts, after: SpecTexts) -> Iterator[Finding]:
+def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
     """Yield, once each, what a change from `before` to `after` breaks or drops of the released specs.
 
     The specs of `before` are released as well. Of `released`, only messages that the change has count.

@@ -14,7 +14,7 @@ from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.spec_files import HEADER_NAMES
-from tagwire_generator.reading.places import Spot
+from tagwire_generator.reading.positions import Spot
 
 _INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
 _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
@@ -79,7 +79,7 @@ def _kafka_header(kind: str, header_version: int) -> StructLayout:
     )
 
 
-def head_findings(
+def attribute_findings(
     old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.

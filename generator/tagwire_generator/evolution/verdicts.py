@@ -25,13 +25,13 @@ from tagwire_generator.evolution.declared import (
 )
 from tagwire_generator.evolution.field_matching import Pair, Pairing, api_of, pair_up
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
-from tagwire_generator.evolution.message_attributes import Headers, head_findings, lowered_findings
+from tagwire_generator.evolution.message_attributes import Headers, attribute_findings, lowered_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
-from tagwire_generator.reading.places import Spot
+from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
 """Layout rules for tags."""
@@ -46,7 +46,7 @@ def compare_specs(
     """Return what a new set of specs breaks of an old one, by message, most severe first.
 
     Messages are paired by name, alias, or API key. Findings are positioned at message names;
-    `tagwire_generator.reading.places` finds the fields. `known_headers` are the protocol's headers, for partial sets.
+    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the headers, for partial sets.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -101,7 +101,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
     if old != new or pair.old.retired_tags:
         unstable = stability.unstable(old)
         if not pair.old.is_gone:
-            found += head_findings(old, new, unstable, headers)
+            found += attribute_findings(old, new, unstable, headers)
         found += lowered_findings(pair.old, new)
         common = NONE if pair.old.is_gone else old.valid_versions & new.valid_versions
         if new.valid_versions:

@@ -15,7 +15,7 @@ from tagwire_generator.model.violations import InvalidSpec, Violation
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
-from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_faults
+from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_errors
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
@@ -78,7 +78,7 @@ class Reading:
         self._source = document.source
         self._refused: set[int] = set()
         own_types = {name for name, _ in options.entity_types}
-        for fault in shape_faults(root, allow_extensions=self.is_extended):
+        for fault in shape_errors(root, allow_extensions=self.is_extended):
             if fault.rule == "TW112" and isinstance(fault.node, Scalar) and fault.node.raw in own_types:
                 continue  # the schema only knows Kafka's entity types
             self.report(fault.rule, fault.node, fault.message)

@@ -207,14 +207,14 @@ def _imports(root: Object | None) -> Iterator[str]:
             yield name.raw
 
 
-def structs_beside(
+def shared_structs_near(
     path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
 ) -> SharedStructs:
     """Return the structs that a spec at `path`, or the specs of a folder, can import."""
-    return SharedStructs(specs_beside(path, spec_set), options, registers)
+    return SharedStructs(specs_near(path, spec_set), options, registers)
 
 
-def specs_beside(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
+def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
     """Yield all specs of the set of a spec or folder, or of its folder if it is in no set."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):

@@ -40,7 +40,7 @@ _KINDS: Final = {
 }
 
 
-class ShapeFault:
+class ShapeError:
     """A schema error: `node` has its position, `unusable` is what the reader must not use."""
 
     __slots__ = ("message", "node", "rule", "unusable")
@@ -95,7 +95,7 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Report every use of a tagwire key; `shape_faults` decides whether it is allowed."""
+    """Report every use of a tagwire key; `shape_errors` decides whether it is allowed."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
@@ -104,7 +104,7 @@ def _is_integer(checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def shape_faults(root: Object, *, allow_extensions: bool) -> Iterator[ShapeFault]:
+def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError]:
     """Yield the schema errors of a spec's tree. Keys of the tagwire dialect are errors unless they are allowed."""
     incomplete: set[int] = set()
     for error in _validator().iter_errors(_plain(root)):
@@ -117,7 +117,7 @@ def shape_faults(root: Object, *, allow_extensions: bool) -> Iterator[ShapeFault
                     incomplete.add(id(node))
                     yield from _missing_keys(node, error)
             case "enum":
-                yield _unknown_word(node, error)
+                yield _unknown_key(node, error)
             case "dialect" if not allow_extensions:
                 yield _extension_key(root, node, error)
             case "type":
@@ -171,7 +171,7 @@ def _node_at(root: Object, path: Iterable[str | int]) -> Node:
     return node
 
 
-def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
+def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     known = error.schema["properties"]
     is_optional_field = "nullable" in known and "tag" in known
@@ -181,45 +181,45 @@ def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
         member = node.members[key]
         if is_optional_field and key in _NOT_IN_DRAFT:
             message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
-            yield ShapeFault("TW704", member, message)
+            yield ShapeError("TW704", member, message)
         elif error.schema is schema()["$defs"]["sharedStruct"] and key in _NOT_IN_SHARED_STRUCTS:
             message = f"a shared struct has no {key}; {_NOT_IN_SHARED_STRUCTS[key]}"
-            yield ShapeFault("TW110", member, message)
+            yield ShapeError("TW110", member, message)
         else:
-            yield ShapeFault("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
+            yield ShapeError("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
 
 
-def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
+def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
             # A null key exists, so report the error at the key.
             place = node.members.get(key, node)
-            yield ShapeFault("TW113", place, f"the key {key!r} is missing", node)
+            yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 
 
-def _unknown_word(node: Node, error: _Error) -> ShapeFault:
+def _unknown_key(node: Node, error: _Error) -> ShapeError:
     words = [word for word in error.validator_value if isinstance(word, str)]
     if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
         message = f"found {_shown(error.instance)}, expected {' or '.join(words)}"
-        return ShapeFault("TW111", node, message, node)
+        return ShapeError("TW111", node, message, node)
     message = f"{_shown(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
-    return ShapeFault("TW112", node, message, node)
+    return ShapeError("TW112", node, message, node)
 
 
-def _extension_key(root: Object, node: Node, error: _Error) -> ShapeFault:
+def _extension_key(root: Object, node: Node, error: _Error) -> ShapeError:
     *_, key = error.absolute_path
     what = f"type {error.instance}" if key == "type" else f"key {key!r}"
     remedy = 'change "dialect" to "tagwire"' if root.get("dialect") else 'add "dialect": "tagwire" to the spec'
     message = f"the {what} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
-    return ShapeFault("TW709", node, message, node)
+    return ShapeError("TW709", node, message, node)
 
 
-def _wrong_kind(node: Node, error: _Error) -> ShapeFault:
+def _wrong_kind(node: Node, error: _Error) -> ShapeError:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
     wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
     message = f"found {_shown(error.instance)}, expected {' or '.join(wanted)}"
-    return ShapeFault("TW111", node, message, node)
+    return ShapeError("TW111", node, message, node)
 
 
 def _shown(value: object) -> str:

@@ -14,10 +14,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from tagwire_spark.columns.arrow_types import in_type
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["asked_batch", "check_asked", "under_names"]
+__all__ = ["check_requested_columns", "requested_batch", "under_names"]
 
 
-def check_asked(source: str, asked: StructType, there: StructType) -> StructType:
+def check_requested_columns(source: str, asked: StructType, there: StructType) -> StructType:
     """Return the requested columns by the source's own names; as everywhere in Spark, case does not matter.
 
     Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
@@ -76,7 +76,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
     return []
 
 
-def asked_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
+def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
     """Return rows as a batch with this schema; `file_of` returns the file of a row.
 
     Raises PipelineError for a null that the schema forbids.

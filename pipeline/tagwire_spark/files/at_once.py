@@ -16,12 +16,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def at_once(work: Callable[[T], R], units: Iterable[T], *, runs_beside: bool = True) -> Iterator[R]:
-    """Yield `work(unit)` for each unit, in order; concurrently if `work` may run in threads (`runs_beside`).
+def at_once(work: Callable[[T], R], units: Iterable[T], *, is_concurrent: bool = True) -> Iterator[R]:
+    """Yield `work(unit)` for each unit, in order; concurrently if `work` may run in threads (`is_concurrent`).
 
     Raises the first error of `work`, and starts no further units after an error.
     """
-    if not runs_beside:
+    if not is_concurrent:
         yield from map(work, units)
         return
     waiting = iter(units)

@@ -62,7 +62,7 @@ class RemoteFile:
         self.state = state or self._facts()
 
     @property
-    def runs_beside(self) -> bool:
+    def is_concurrent(self) -> bool:
         """Whether several threads may send requests at once: only for asynchronous file systems."""
         return bool(getattr(self._system, "async_impl", False))
 
@@ -198,7 +198,7 @@ class RemoteBytes(FileBytes):
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
     """Open a remote file. The bytes from `start` up to `end` are read sequentially, with `ahead` in the background."""
-    if not (ahead and file.runs_beside):
+    if not (ahead and file.is_concurrent):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return
     pool = ThreadPoolExecutor(_AHEAD + 1, "tagwire-ahead")

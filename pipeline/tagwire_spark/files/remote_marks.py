@@ -38,7 +38,7 @@ class Marks:
         self._seen: dict[str, set[tuple[str, FileState]]] = {}
         self._checked: set[str] = set()
 
-    def look_above(self, name: str) -> None:
+    def look_in_parents(self, name: str) -> None:
         """Record the marks of a partition's parent folder before the partition is listed, unless access is denied."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]

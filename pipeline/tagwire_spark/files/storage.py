@@ -104,9 +104,9 @@ class Location:
         return NO_OPTIONS if self._tree is None else self._tree.options
 
     @property
-    def runs_beside(self) -> bool:
+    def is_concurrent(self) -> bool:
         """Whether requests can run concurrently: only for asynchronous file systems."""
-        return self._tree is not None and self._tree.runs_beside
+        return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
@@ -151,7 +151,7 @@ class Location:
         """Fetch small remote files. Raises PipelineError, LogPathError."""
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
-            for _ in at_once(self._bring, missing, runs_beside=self.runs_beside and len(missing) > 1):
+            for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):
                 pass
 
     def _bring(self, path: Path) -> None:
@@ -168,14 +168,16 @@ class Location:
 
 
 def locations(
-    paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_above: bool = True
+    paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_in_parents: bool = True
 ) -> Iterator[Location]:
     """Yield the locations of paths and patterns; their trees are deleted when `stack` is closed. Raises PipelineError.
 
-    For a partition URL, `looks_above` also lists its parent folder, which is needed to detect commits there.
+    For a partition URL, `looks_in_parents` also lists its parent folder, which is needed to detect commits there.
     """
     for path in paths:
-        found = list(_remote(path, stack, options, looks_above=looks_above) if is_remote(path) else _local(path))
+        found = list(
+            _remote(path, stack, options, looks_in_parents=looks_in_parents) if is_remote(path) else _local(path)
+        )
         if not found:
             raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
         yield from found
@@ -219,7 +221,7 @@ def _local(path: str) -> Iterator[Location]:
 # ---------------------------------------------------------------- other file systems
 
 
-def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above: bool) -> Iterator[Location]:
+def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
     """Return the locations of a URL or URL pattern, from one listing."""
     system, bare = store(path, options)
     with reaching(path, options):
@@ -227,15 +229,15 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above
         is_named = not glob.has_magic(bare)
         root, most = _listed(bare, is_named=is_named)
         marks = Marks(system, options)
-        if is_named and looks_above:
-            marks.look_above(bare.strip("/"))
+        if is_named and looks_in_parents:
+            marks.look_in_parents(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
     if root and root.strip("/") in found:  # a single file
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
-    tree.runs_beside = bool(getattr(system, "async_impl", False))
+    tree.is_concurrent = bool(getattr(system, "async_impl", False))
     marks.add(root.strip("/"), found)
     tree.marks = marks
     tree.add(found, wanted)
@@ -272,7 +274,7 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)
-    tree.runs_beside, tree.is_received = bool(getattr(system, "async_impl", False)), True
+    tree.is_concurrent, tree.is_received = bool(getattr(system, "async_impl", False)), True
     for name, size, tag, time in listed:
         tree.add_file(tree.root / name, FileState(size, "", tag), time)
     return Location(tree.root, tree, is_named=True)
@@ -283,7 +285,7 @@ class _Tree:
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
-        self.runs_beside = False
+        self.is_concurrent = False
         self.is_received = False
         """Whether the driver sent the listing to this task."""
         self.marks: Marks | None = None

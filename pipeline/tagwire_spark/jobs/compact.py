@@ -18,19 +18,19 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import Segment
 from tagwire.log.batch_summary import BatchSummary
-from tagwire.log.compact import CompactReport, bounds_of, carry_files
+from tagwire.log.compact import CompactReport, bounds_of, copy_files
 from tagwire.log.compaction import Compaction
-from tagwire.log.convert import carry_directory_files
+from tagwire.log.convert import copy_directory_files
 from tagwire.log.rewriting import SegmentReport, groups
 from tagwire.log.survey import Survey, survey
 from tagwire_spark.files.store import StorageOptions, is_remote
-from tagwire_spark.jobs.compact_units import beside_segments, do_unit
+from tagwire_spark.jobs.compact_units import companion_files, do_unit
 from tagwire_spark.jobs.last_offsets import find_last_offsets
 from tagwire_spark.jobs.outputs import Staging, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 from tagwire_spark.jobs.units import (
     FoundPartition,
-    fetch_beside,
+    fetch_companions,
     found_partitions,
     job_inputs,
     log_folders,
@@ -67,11 +67,11 @@ def compact_logs(
         made = stack.enter_context(staging(target, spark))
         _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)
         apart = {log.found for log in logs if log.is_apart}
-        fetch_beside(partitions, lambda found: beside_segments(found.partition) if found in apart else ())
+        fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
             log.finish(made)
         folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
-        carry_directory_files(folders, keeps_producers=True)
+        copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
 
@@ -110,7 +110,7 @@ class _Log:
     def _sent(self, segment: Segment) -> tuple[str, Any]:
         return sent_segment(segment, self.found.root)
 
-    def heads_of_each(self) -> list[tuple[dict[str, Any], int]]:
+    def headers_of_each(self) -> list[tuple[dict[str, Any], int]]:
         """Return a unit for each segment that reads its batch headers."""
         last = len(self.segments) - (not self.asked.include_active)
         return [
@@ -118,7 +118,7 @@ class _Log:
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
-    def take_heads(self, heads: list[BatchSummary]) -> None:
+    def take_headers(self, heads: list[BatchSummary]) -> None:
         """Store the batch headers. If offsets don't ascend, the partition is compacted as a whole."""
         for each in heads:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
@@ -166,7 +166,7 @@ class _Log:
         for result in self.results:
             made.take(result["attempt"], self.found.target)
         if self.is_apart:
-            carry_files(self.found.partition, made.whole / self.found.target, self.known.end)
+            copy_files(self.found.partition, made.whole / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
         """Return the partition report."""
@@ -190,12 +190,12 @@ class _Job:
 
     def run(self, logs: Sequence[_Log]) -> None:
         """Fill the results of the partitions. Raises PipelineError."""
-        units = [log.heads_of_each() if log.is_apart else log.as_a_whole() for log in logs]
+        units = [log.headers_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
         for log in apart:
             heads, log.results = [BatchSummary.from_json(result["heads"]) for result in log.results], []
-            log.take_heads(heads)
+            log.take_headers(heads)
         self._find_keys([log for log in apart if log.is_apart])
         units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]
         self._round(logs, [unit for of_log in units for unit in of_log])

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from tagwire.log import Partition
 from tagwire.log.batch_summary import summarize
-from tagwire.log.compact import carry_segment, compact_partition
+from tagwire.log.compact import compact_partition, copy_segment
 from tagwire.log.compaction import Compaction, Judge
 from tagwire.log.names import log_file
-from tagwire.log.rewriting import BESIDE, Rewriter, SegmentReport
+from tagwire.log.rewriting import SEGMENT_FILES, Rewriter, SegmentReport
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
@@ -34,11 +34,11 @@ def do_unit(
     return _WAYS[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 
 
-def beside_segments(partition: Partition) -> Iterator[Path]:
+def companion_files(partition: Partition) -> Iterator[Path]:
     """Yield the small files of a partition that belong to no segment: producer snapshots, checkpoints and others."""
     for path in partition.each_file():
         name = log_file(path)
-        if name is None or name.kind not in (*BESIDE, "checkpoint"):
+        if name is None or name.kind not in (*SEGMENT_FILES, "checkpoint"):
             yield path
 
 
@@ -64,7 +64,7 @@ def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction, storage: Stor
 def _carry(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_segment(unit["file"], storage) as segment:
-        carry_segment(segment, made)
+        copy_segment(segment, made)
     return _written(made)
 
 
@@ -72,7 +72,7 @@ def _partition(unit: dict[str, Any], job: Staged, asked: Compaction, storage: St
     made = attempt(job.attempts)
     with received_folder(unit["path"], unit.get("listed"), storage) as location:
         partition = location.partition(location.local)
-        location.bring(*beside_segments(partition))
+        location.bring(*companion_files(partition))
         report = compact_partition(partition, made / "partition", asked)
         written = _written(made, [(each, location.name_of(Path(each.file))) for each in report.segments])
     facts = [report.compacted_to, report.because, report.keys]

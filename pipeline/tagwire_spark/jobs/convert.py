@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import Partition
-from tagwire.log.convert import Conversion, ConvertReport, carried_files, carry_directory_files, convert_segment
+from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
 from tagwire.log.loss_report import LossReport, LossRow
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.transactions import Transactions
@@ -28,7 +28,7 @@ from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import (
     FoundPartition,
     SegmentUnit,
-    fetch_beside,
+    fetch_companions,
     found_partitions,
     job_inputs,
     log_folders,
@@ -67,15 +67,15 @@ def convert_logs(
         only_once(partitions)
         made = stack.enter_context(staging(target, spark))
         units, results = _converted(spark, made, partitions, how, StorageOptions(storage_options or {}))
-        fetch_beside(partitions, lambda found: carried_files(found.partition, conversion))
+        fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))
         for found in partitions:
             (made.whole / found.target).mkdir(parents=True, exist_ok=True)
-            for path in carried_files(found.partition, conversion):
+            for path in files_to_copy(found.partition, conversion):
                 made.carry(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             made.take(result.attempt, unit.target)
         folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
-        carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
+        copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
 
 

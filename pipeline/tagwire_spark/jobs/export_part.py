@@ -18,7 +18,7 @@ from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
-from tagwire.records.rebuilding import head_of
+from tagwire.records.rebuilding import header_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, is_remote
@@ -165,7 +165,7 @@ class _Segment:
         head = None
         if not batch.is_control and set(NEEDED) <= set(self.how.columns):
             try:
-                head = head_of(batch, MOST_MILLISECONDS)
+                head = header_of(batch, MOST_MILLISECONDS)
             except DecodeError:  # the row pass has already reported it
                 head = None
         if head is None:

@@ -24,14 +24,14 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log.names import log_file, partition_name
 from tagwire.text_format import shown
-from tagwire_spark.columns.schema_check import check_asked, under_names
+from tagwire_spark.columns.schema_check import check_requested_columns, under_names
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of, is_remote
 from tagwire_spark.files.store import StorageOptions, reaching, store
 from tagwire_spark.jobs.tasks import over_units
-from tagwire_spark.jobs.units import path_texts
-from tagwire_spark.log_read.asked_for import check_asked_for
+from tagwire_spark.jobs.units import path_strings
+from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
 from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
@@ -72,7 +72,7 @@ def read_logs(
     """
     query = _query(paths, options or {})
     asked = _asked(schema, query)
-    columns = check_asked("kafka_log", asked, full_schema(query, strict=True))
+    columns = check_requested_columns("kafka_log", asked, full_schema(query, strict=True))
     count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
     if count < 1:
         raise invalid(f"tasks: expected 1 or more, got {count}.")
@@ -92,7 +92,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
         if name.lower() in ("path", "paths", "pushdown", "minpartitions"):
             raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
     given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    query = log_query({**given, "paths": json.dumps(path_texts(paths))})
+    query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 
 
@@ -121,7 +121,7 @@ def _units(query: LogQuery) -> list[_Unit]:
         units += found
     _check_replicas(units)
     there = {partition_key(Path(_folder(path).partition("::")[0])) for path, *_ in units}
-    check_asked_for(query, there, lambda: there)
+    check_partitions_exist(query, there, lambda: there)
     return units
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
-from tagwire.log.rewriting import BESIDE
+from tagwire.log.rewriting import SEGMENT_FILES
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions
@@ -23,12 +23,12 @@ __all__ = [
     "FoundPartition",
     "SegmentUnit",
     "every_segment",
-    "fetch_beside",
+    "fetch_companions",
     "found_partitions",
     "job_inputs",
     "log_folders",
     "only_once",
-    "path_texts",
+    "path_strings",
     "received_folder",
     "received_segment",
     "segment_units",
@@ -78,7 +78,7 @@ def job_inputs(
 ) -> list[Location]:
     """Return the locations of paths and URLs. Raises PipelineError; LogPathError for a missing path."""
     found: list[Location] = []
-    for text in path_texts(paths):
+    for text in path_strings(paths):
         if is_remote(text):
             found += log_locations((text,), stack, StorageOptions(options or {}))
             continue
@@ -92,7 +92,7 @@ def job_inputs(
     return found
 
 
-def path_texts(paths: str | Path | Iterable[str | Path]) -> list[str]:
+def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
     """Return one or several paths and URLs as strings. Raises PipelineError for a Path that holds a URL."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
@@ -150,7 +150,7 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 # ---------------------------------------------------------------- other files of partitions
 
 
-def fetch_beside(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
+def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
     """Fetch the small files of remote partitions: broker files, and the files that `files` returns for a partition.
 
     Raises PipelineError, LogPathError.
@@ -180,7 +180,7 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | None]:
     """Return a segment as sent to a worker: its path or URL, and for a URL the listing entries of its files."""
-    beside = filter(None, map(segment.beside, BESIDE[1:])) if is_remote(root.origin) else ()
+    beside = filter(None, map(segment.beside, SEGMENT_FILES[1:])) if is_remote(root.origin) else ()
     return segment.name, root.listed(segment.path.parent, [segment.path, *beside])
 
 

@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["CUT_OFF", "begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
+__all__ = ["CUT_OFF", "begun_scan", "check_complete", "is_requested", "next_offset", "split_pieces"]
 
 CUT_OFF: Final = "TWL101"
 """The rule for a batch that is cut off."""
@@ -98,7 +98,7 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
     No checksum covers the base offset. If neither of two batches is requested, their order is not checked.
     """
     position, batch = piece
-    if before >= split.first_offset or is_wanted(batch, split, query):
+    if before >= split.first_offset or is_requested(batch, split, query):
         check_order(file, position, batch, before)
     if batch.last_offset >= split.next_base:
         expected = f"less than {split.next_base}, where the next segment begins"
@@ -133,7 +133,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
         return lost_by_intent(location.partition(location.local), location)
 
 
-def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
+def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
     """Whether a batch may have requested rows, according to its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
@@ -178,7 +178,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     The skipping may stop earlier, at a batch that needs Python.
     """
     formats = format_set(query.formats)
-    options = ReadOptions(formats=formats, heads_only=True, limits=query.limits)
+    options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
     heads = Pass(root_column("batch", ["position"], formats), options)
     if not heads.is_native:
         return start, NO_OFFSET

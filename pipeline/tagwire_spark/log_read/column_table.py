@@ -21,8 +21,8 @@ __all__ = [
     "BATCH_COLUMNS",
     "RECORD_COLUMNS",
     "LogColumn",
-    "RowPlaces",
-    "SplitPlace",
+    "RowSplits",
+    "SplitNames",
     "has_number_keys",
     "record_names",
 ]
@@ -37,7 +37,7 @@ MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 _TYPES: Final = {"create": 0, "append": 1}
 
 
-class SplitPlace(NamedTuple):
+class SplitNames(NamedTuple):
     """The topic, partition and file of all records of a split."""
 
     topic: str
@@ -45,15 +45,15 @@ class SplitPlace(NamedTuple):
     file: str
 
     @classmethod
-    def of(cls, split: Split) -> "SplitPlace":
+    def of(cls, split: Split) -> "SplitNames":
         """Return the names of a split; `?` replaces characters that are not UTF-8."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
-class RowPlaces(NamedTuple):
+class RowSplits(NamedTuple):
     """The splits of the rows of a batch."""
 
-    splits: Sequence[SplitPlace]
+    splits: Sequence[SplitNames]
     numbers: Any
     """The split index of each row as an Arrow array; None for a single split."""
     rows: int
@@ -82,9 +82,9 @@ class LogColumn(NamedTuple):
     type: Any
     needs: tuple[str, ...] = ()
     make: Callable[..., Any] = _same
-    split: Callable[[SplitPlace], Any] | None = None
+    split: Callable[[SplitNames], Any] | None = None
 
-    def array(self, columns: dict[str, Any], places: RowPlaces) -> Any:
+    def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
         """Return the values of the rows, given the log columns."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))

@@ -20,14 +20,14 @@ from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
-from tagwire_spark.columns.schema_check import asked_batch
+from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, refusal
-from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_wanted, next_offset, split_pieces
+from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_requested, next_offset, split_pieces
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
-    RowPlaces,
-    SplitPlace,
+    RowSplits,
+    SplitNames,
     has_number_keys,
     record_names,
 )
@@ -109,7 +109,7 @@ class _Rows:
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
-        self._places = [SplitPlace.of(split) for split in splits]
+        self._places = [SplitNames.of(split) for split in splits]
         self._query = query
         self._schema = schema
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
@@ -177,21 +177,21 @@ class _Rows:
         wanted = batch if keep is None else batch.filter(keep)
         if not wanted.num_rows:
             return
-        places = RowPlaces(self._places, self._split_numbers(wanted), wanted.num_rows)
+        places = RowSplits(self._places, self._split_numbers(wanted), wanted.num_rows)
         columns = {name: wanted.column(name) for name in self._needed}
         made = {name: self._columns[name].array(columns, places) for name in self._names}
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
         """Yield a row for unreadable bytes, with their position and the error."""
-        places = RowPlaces(self._places[number : number + 1], None, 1)
+        places = RowSplits(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
         made["position"] = pa.array([damage.position], pa.int64())
         made["_error"] = pa.array([described(damage.error)], self._columns["_error"].type)
         yield self._finished(made, places)
 
-    def _finished(self, made: dict[str, Any], places: RowPlaces) -> Any:
+    def _finished(self, made: dict[str, Any], places: RowSplits) -> Any:
         if _MESSAGE in self._schema.names:
             assert self._query.message is not None
             names = record_names(places.file_of, made["offset"])
@@ -199,7 +199,7 @@ class _Rows:
         if not self._schema.names:  # count() may need no columns
             nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
-        return asked_batch(made, self._schema, places.file_of)
+        return requested_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
         """Return the split of each row; None if there is only one."""
@@ -288,7 +288,7 @@ class _SplitPass(Pass):
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
             formats=query.formats,
-            heads_only=query.by_batch,
+            headers_only=query.by_batch,
             limits=query.limits,
             verified=query.by_batch,
             ordered=not query.permissive,
@@ -321,7 +321,7 @@ class _SplitPass(Pass):
             for _ in split_pieces(self.split, self.query):  # raises the error with the batch's position
                 pass
 
-    def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
+    def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """Handle an invalid batch: skip it, raise an error after the rows so far, or yield a Damage."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
@@ -334,7 +334,7 @@ class _SplitPass(Pass):
             reached = self._reached(last)
         batch = _whole_batch(scan, rows.position)  # only its records or its offsets are wrong
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
-        if batch is not None and not may_hide and not is_wanted(batch, split, query):
+        if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
             return
         if not query.permissive:

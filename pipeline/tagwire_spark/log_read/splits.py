@@ -23,8 +23,8 @@ from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
-from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import end_of
+from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.replicas import without_replicas
 from tagwire_spark.log_read.times import earlier_part
@@ -42,8 +42,8 @@ __all__ = [
     "partitions_there",
     "plan",
     "plan_alone",
+    "requested_segments",
     "settled_location",
-    "wanted_segments",
     "whole_splits",
 ]
 
@@ -100,7 +100,9 @@ def plan(query: LogQuery) -> list[Split]:
                     check_found(path, found)
                 wholes += of_path
                 every += found
-            check_asked_for(query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every))
+            check_partitions_exist(
+                query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every)
+            )
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(without_replicas(wholes, query), query)
@@ -115,7 +117,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     wholes: list[Split] = []
     with ExitStack() as stack:
         try:
-            for location in locations((path,), stack, query.storage, looks_above=False):
+            for location in locations((path,), stack, query.storage, looks_in_parents=False):
                 with settled_location(location) if is_remote(path) else nullcontext():
                     wholes += whole_splits(query, _wanted(query, location), location)
         except TagwireError as error:
@@ -220,10 +222,10 @@ def _wanted(query: LogQuery, location: Location) -> Iterator[Wanted]:
     """Yield the segments of a location, except where their names rule out requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
-        yield from wanted_segments(query, folder, (location.segment(location.local),), location)
+        yield from requested_segments(query, folder, (location.segment(location.local),), location)
         return
     for partition in partitions_of(location, query):
-        yield from wanted_segments(query, partition, partition.segments, location)
+        yield from requested_segments(query, partition, partition.segments, location)
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
@@ -257,7 +259,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
             yield folder
 
 
-def wanted_segments(
+def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[Wanted]:
     """Yield a partition's segments, except where names rule out requested rows. Raises PipelineError, LogError."""
@@ -318,7 +320,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) 
     """Yield a split for each segment with requested rows. Many remote indexes are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
-    for whole in at_once(begun, wanted, runs_beside=asks and location.runs_beside):
+    for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
         if whole is not None:
             yield whole
 
@@ -333,7 +335,7 @@ def _begun(query: LogQuery, wanted: Wanted, location: Location) -> Split | None:
                 return None
             whole = whole._replace(first_offset=max(whole.first_offset, earlier.end_offset))
     whole = _with_index(whole, segment, location)
-    hint = _first_wanted(segment, whole)
+    hint = _first_requested(segment, whole)
     return whole if hint is None else whole._replace(hint=hint)
 
 
@@ -344,7 +346,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
     return split._replace(offset_index=(location.name_of(path), state))
 
 
-def _first_wanted(segment: Segment, whole: Split) -> tuple[int, int] | None:
+def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
     """Return the index entry at or before the first requested offset, unless that is the segment's first."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None

@@ -34,9 +34,9 @@ from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
 from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
-from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import LogEnd, end_of
 from tagwire_spark.log_read.local_listing import LocalListing
+from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import (
     ALL,
     LATEST,
@@ -58,8 +58,8 @@ from tagwire_spark.log_read.splits import (
     packed,
     partitions_of,
     partitions_there,
+    requested_segments,
     settled_location,
-    wanted_segments,
     whole_splits,
 )
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
@@ -188,7 +188,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Fix the end of the query at the current end. Raises PipelineError for partitions that don't exist now."""
         self._target = {key: log.end for key, log in self._logs().items()}
-        check_asked_for(self.query, self._target.keys(), self._there)
+        check_partitions_exist(self.query, self._target.keys(), self._there)
 
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield the requested partitions at a URL, reading changed segments again. Raises LogError."""
         with settled_location(location):
             partitions = [*partitions_of(location, query)]
-            ends = at_once(partial(self._remote_end, location), partitions, runs_beside=location.runs_beside)
+            ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
             logs = (self._log(location, *each) for each in zip(partitions, ends, strict=True))
             yield from filter(None, logs)
 
@@ -383,4 +383,4 @@ def _check_folder(location: Location) -> None:
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
     """Return splits of the requested segments of a partition. Raises PipelineError, LogError."""
-    return whole_splits(query, wanted_segments(query, partition, partition.segments, location), location)
+    return whole_splits(query, requested_segments(query, partition, partition.segments, location), location)

@@ -169,7 +169,7 @@ def _headers(
     Raises LogError for damage, unless the query is permissive. Bytes at a log's end that are not a batch may be
     unfinished; the reader of the rows decides that.
     """
-    options = ReadOptions(formats=query.formats, heads_only=True, errors="skip", limits=query.limits, verified=True)
+    options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
     for segment, after in zip_longest(segments, segments[1:]):
         if after is not None and (after.base_offset or 0) <= offset:

@@ -28,21 +28,21 @@ _OFFSET: Final = Struct(">q")
 
 def offset_place(batch: RecordBatch) -> int | None:
     """Return the position of the offset in a batch; None if other offsets, or a checksum, would have to change too."""
-    is_packed = batch.compression != "none"
-    return _place(batch.format, is_packed)
+    is_compressed = batch.compression != "none"
+    return _place(batch.format, is_compressed)
 
 
 @cache
-def _place(name: str, is_packed: bool) -> int | None:
+def _place(name: str, is_compressed: bool) -> int | None:
     format = format_of(name)
     items = [item.name for item in format.head.root.items]
     sums = [item.type.first for item in format.head.root.items if isinstance(item.type, Checksum)]
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    if format.records is None and format.magic == 0 and is_packed:  # compressed messages have offsets of their own
+    if format.records is None and format.magic == 0 and is_compressed:  # compressed messages have offsets of their own
         return None
-    return format.head_positions.offset_at
+    return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:

@@ -67,10 +67,10 @@ class Segments:
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         """Write a batch; uncompressed messages are written one by one."""
-        if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
+        if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
             self._append(batch, count, first_record)
         else:
-            for each in read_batches(batch.encode(), batch.described_by, only=True):
+            for each in read_batches(batch.encode(), batch.record_format, only=True):
                 self._append(each, 1, each.base_offset)
 
     def end(self) -> list[StagedSegment]:

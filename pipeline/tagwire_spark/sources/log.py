@@ -18,7 +18,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tagwire_spark.columns.schema_check import check_asked, under_names
+from tagwire_spark.columns.schema_check import check_requested_columns, under_names
 from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
@@ -45,7 +45,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader for these columns."""
         query = log_query(self.options)
-        columns = check_asked(self.name(), schema, full_schema(query, strict=True))
+        columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
         # A reader with pushFilters fails unless Spark enables pushdown, so option pushdown must request one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
@@ -53,7 +53,7 @@ class LogSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream of these columns."""
         asked = stream_query(self.options)
-        columns = check_asked(self.name(), schema, full_schema(asked.query, strict=True))
+        columns = check_requested_columns(self.name(), schema, full_schema(asked.query, strict=True))
         return LogStreamReader(asked, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -18,7 +18,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
 from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
+from tagwire_spark.columns.schema_check import check_requested_columns, requested_batch, under_names
 from tagwire_spark.errors import refusal
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import capture_files
@@ -129,7 +129,7 @@ class RpcSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader for these columns."""
         query = rpc_query(self.options)
-        return RpcReader(query, check_asked(self.name(), schema, full_schema(query)), schema.names)
+        return RpcReader(query, check_requested_columns(self.name(), schema, full_schema(query)), schema.names)
 
 
 class RpcReader(DataSourceReader):
@@ -173,7 +173,7 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
         for field in schema:
             if field.name not in arrays:
                 arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
-        yield asked_batch(arrays, schema, lambda _: file)
+        yield requested_batch(arrays, schema, lambda _: file)
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:

@@ -208,7 +208,7 @@ def _type(column: Column) -> Any:
     if column.format == "+m":
         key, value = column.children[0].children
         return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
-    if column.is_words:
+    if column.is_dictionary:
         return pa.dictionary(pa.int32(), pa.string())
     if column.format.startswith("ts"):
         return pa.timestamp(_unit(column), tz="UTC")

@@ -65,7 +65,7 @@ def type_name(format: str) -> str:
 class Column:
     """A column: its name, its Arrow type, and the value for messages that do not have the field."""
 
-    __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable", "wire")
+    __slots__ = ("children", "cls", "default", "format", "is_dictionary", "name", "nullable", "wire")
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Column:
         default: Any = None,
         children: tuple["Column", ...] = (),
         cls: Any = None,
-        is_words: bool = False,
+        is_dictionary: bool = False,
         wire: WireType | None = None,
     ) -> None:
         self.name = name
@@ -87,7 +87,7 @@ class Column:
         self.children = children
         self.cls = cls
         """The data class of struct values."""
-        self.is_words = is_words
+        self.is_dictionary = is_dictionary
         """For numbers (`i`): whether they are indexes into a dictionary of strings."""
 
         self.wire = wire
@@ -113,7 +113,7 @@ class Column:
         if self.format == "+m":
             key, value = self.children[0].children
             return f"map<{key.type_text}, {value.type_text}>"
-        return "dictionary<int32, string>" if self.is_words else type_name(self.format)
+        return "dictionary<int32, string>" if self.is_dictionary else type_name(self.format)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.type_text}{'' if self.nullable else ' not null'}"

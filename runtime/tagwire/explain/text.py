@@ -13,7 +13,7 @@ from typing import Any, Final
 from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
-from tagwire.layout.parts import words_of_bits
+from tagwire.layout.parts import bit_names
 from tagwire.sensitive import HIDDEN
 from tagwire.text_format import count, shown
 
@@ -213,5 +213,5 @@ def _value(node: Node) -> str:
         return count(value, "byte")
     if value is True and not node.type.endswith("bool"):
         return "present" if node.type.startswith("nullable ") else ""
-    words = [node.member or node.meaning] if node.member or node.meaning else words_of_bits(node.bits, value)
+    words = [node.member or node.meaning] if node.member or node.meaning else bit_names(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.explain.nodes import Node
 from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
-from tagwire.interpreter.fault_places import read_on
+from tagwire.interpreter.error_positions import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -249,7 +249,7 @@ class _Session:
         try:
             reader.message(whole=whole)
         except DecodeError as error:
-            self.stop(error, None if reader.packed_at is None else reader.fault_at)
+            self.stop(error, None if reader.compressed_at is None else reader.error_at)
         self.pos = reader.pos
         self.canonical = self.canonical and reader.canonical
 

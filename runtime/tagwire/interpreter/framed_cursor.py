@@ -33,22 +33,22 @@ Scopes = tuple[dict[str, Any], ...]
 class FramedCursor(LayoutCursor):
     """A position in bytes that may be enclosed, covered by a checksum, or compressed."""
 
-    packed_at: int | None = None
+    compressed_at: int | None = None
     """The start of the compressed bytes that are being read, or None outside compressed bytes."""
     good: Good = MappingProxyType({})
     """The array elements that the native engine has read before an error; they are not read again."""
-    fault_at = 0
+    error_at = 0
     """The position of the last error, which counts in decompressed bytes if these were being read."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
         """Raise the error for the current position."""
-        self.fault_at = self.pos if offset is None else offset
-        if self.packed_at is None:
+        self.error_at = self.pos if offset is None else offset
+        if self.compressed_at is None:
             super().fail(found, expected, offset, error)
-        where = f" at byte {self.fault_at} of the {len(self.buf)} unpacked"
-        super().fail(found + where, expected, self.packed_at, error)
+        where = f" at byte {self.error_at} of the {len(self.buf)} unpacked"
+        super().fail(found + where, expected, self.compressed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
         """Read a value of a type, with its node in the trace."""
@@ -175,24 +175,24 @@ class FramedCursor(LayoutCursor):
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
         """Read the decompressed content of the bytes from `start` to `end`; after the block, the position is `end`."""
-        from tagwire.wire.compression import PackingFault, unpack
+        from tagwire.wire.compression import DecompressionError, unpack
 
-        if self.packed_at is not None:
+        if self.compressed_at is not None:
             self.fail(f"{codec} bytes", "none: packed bytes hold no packed ones", start)
         try:
             data = unpack(codec, memoryview(self.buf)[start:end], self.limits)
-        except PackingFault as fault:
+        except DecompressionError as fault:
             self.fail(fault.found, fault.expected, start, LimitError if fault.is_limit else DecodeError)
         outside = self.buf, self.raw, self.end
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
         self.good = {}  # its positions refer to the outer bytes
-        self.pos, self.end, self.packed_at = 0, len(data), start
+        self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
         self.buf, self.raw, self.end = outside  # kept after an error, which needs the inner position
-        self.pos, self.packed_at = end, None
+        self.pos, self.compressed_at = end, None
 
 
 def lookup(name: str, scopes: Scopes) -> Any:

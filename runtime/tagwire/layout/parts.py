@@ -261,7 +261,7 @@ def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | in
     return {group.name: group.meaning(number) for group in groups}
 
 
-def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
+def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
     """Describe the nonzero groups: `compression gzip`, `transactional`, `has headers`."""
     words = []
     for group in groups:

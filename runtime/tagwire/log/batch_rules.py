@@ -105,7 +105,7 @@ class BatchRules:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
             self.problems.add(error.offset, "TWL106", what)
             is_whole = False
-        has_highest = "base_timestamp" in batch.described_by.fields
+        has_highest = "base_timestamp" in batch.record_format.fields
         if has_highest and latest is not None and latest > batch.max_timestamp:
             self.problems.add(
                 position,
@@ -142,7 +142,7 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
     If so, its error is passed to `skip`. Raises LogError if `skip` is None.
     """
     last = batch.last_offset
-    first = last if batch.described_by.records is None else batch.base_offset
+    first = last if batch.record_format.records is None else batch.base_offset
     if is_within(first, last, base_offset):
         return False
     end = base_offset + _RELATIVE_OFFSETS

@@ -80,7 +80,7 @@ class BatchSummary:
 
     def see(self, batch: RecordBatch) -> None:
         """Add the next batch. Raises DecodeError for a marker that can't be read."""
-        first = batch.last_offset if batch.described_by.records is None else batch.base_offset
+        first = batch.last_offset if batch.record_format.records is None else batch.base_offset
         self.ascends = self.ascends and (self.end is None or first >= self.end)
         self.first = first if self.first is None else self.first
         self.end = batch.last_offset + 1

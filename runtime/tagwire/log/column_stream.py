@@ -107,7 +107,7 @@ class ReadOptions(NamedTuple):
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
-    heads_only: bool = False
+    headers_only: bool = False
     errors: str = "raise"
     limits: Limits = DEFAULT_LIMITS
     partial: bool = False
@@ -253,31 +253,31 @@ class Pass:
             except LogError as error:
                 if cut_off and error.rule == "TWL101":
                     return
-                yield from self.at_fault(scan, error)
+                yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
         """Read a batch in Python, from the record at which the native loop stopped. Raises LogError."""
-        rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
+        rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
-        is_outline = heads_only and not self.wanted.verified
+        is_outline = headers_only and not self.wanted.verified
         batch = scan.outline(position) if is_outline else scan.batch(position)
         if self.wanted.ordered:
             check_order(scan.file, position, batch, rows.last_offset)
         size = batch.size
-        shared = batch_values(root, batch, file, position, heads_only=is_outline)
-        if heads_only:
+        shared = batch_values(root, batch, file, position, headers_only=is_outline)
+        if headers_only:
             rows.put(shared)
-        for number, record in enumerate(() if heads_only else batch):
+        for number, record in enumerate(() if headers_only else batch):
             if number < done or (first_offset is not None and record.offset < first_offset):
                 continue
             rows.put(record_values(root, record, shared, file, position))
             if rows.is_full:
                 yield rows.take()
         if refused and self.wanted.formats.strict:
-            raise DisagreementError(batch.described_by.layout, f"the batch at byte {position} of {scan.file}")
+            raise DisagreementError(batch.record_format.layout, f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 
-    def at_fault(self, scan: Scan, error: LogError) -> Iterable[Any]:
+    def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
         """Raise the error at the current position, or skip the invalid bytes; return arrays to yield in their place."""
         if self.wanted.errors == "raise":
             raise error
@@ -330,7 +330,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
             return RecordColumns(
                 root,
                 wanted.formats,
-                heads_only=wanted.heads_only,
+                headers_only=wanted.headers_only,
                 limits=wanted.limits,
                 most_rows=_ROWS,
                 most_bytes=_BYTES,

@@ -69,16 +69,16 @@ class LogColumn(Column):
 
 
 def _timestamp_type(batch: RecordBatch) -> str | None:
-    return batch.timestamp_type if "timestamp_type" in batch.described_by.bits else None
+    return batch.timestamp_type if "timestamp_type" in batch.record_format.bits else None
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
     """Return None for a wrapper, whose base offset is in its compressed messages."""
-    return None if batch.described_by.records is None and batch.codec != "none" else batch.base_offset
+    return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
 def _last_offset_of_header(batch: RecordBatch) -> int:
-    format = batch.described_by
+    format = batch.record_format
     if format.records is not None:
         return batch.last_offset
     header = batch._head  # pyright: ignore[reportPrivateUsage]
@@ -87,15 +87,15 @@ def _last_offset_of_header(batch: RecordBatch) -> int:
 
 _TIME: Final = "tsm:UTC"
 _POSITION: Final = (
-    LogColumn("file", "i", "file", is_words=True),
+    LogColumn("file", "i", "file", is_dictionary=True),
     LogColumn("position", "l", "computed"),
     LogColumn("size", "l", "computed"),
 )
 _HEADER: Final = (
-    LogColumn("format", "i", "format", is_words=True),
+    LogColumn("format", "i", "format", is_dictionary=True),
     LogColumn("magic", "i", "role"),
-    LogColumn("compression", "i", "bits", is_words=True),
-    LogColumn("timestamp_type", "i", "bits", nullable=True, is_words=True, value=_timestamp_type),
+    LogColumn("compression", "i", "bits", is_dictionary=True),
+    LogColumn("timestamp_type", "i", "bits", nullable=True, is_dictionary=True, value=_timestamp_type),
     LogColumn("base_offset", "l", "computed", nullable=True, of_header=_base_offset_of_header),
     LogColumn("last_offset", "l", "computed", of_header=_last_offset_of_header),
     LogColumn("partition_leader_epoch", "i", "role"),
@@ -185,16 +185,16 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 # ---------------------------------------------------------------- values from objects
 
 
-def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, heads_only: bool) -> dict[str, Any]:
+def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
     """Return the values of a batch for these columns. Raises LogError for a number that does not fit its column.
 
-    With `heads_only` nothing is decompressed, and the base offset of a wrapper, which is in its messages, is null.
+    With `headers_only` nothing is decompressed, and the base offset of a wrapper, which is in its messages, is null.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
         assert isinstance(column, LogColumn)
         if not column.of_record and column.name not in values:
-            values[column.name] = (column.of_header if heads_only else column.value)(batch)
+            values[column.name] = (column.of_header if headers_only else column.value)(batch)
     return _checked(root, values, file, position)
 
 
@@ -212,7 +212,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
     for column in root.children:
         bound = _INTEGERS.get(column.format)
         value = values.get(column.name)
-        if bound is None or value is None or column.is_words:
+        if bound is None or value is None or column.is_dictionary:
             continue
         if not -bound <= value < bound:
             bits = 64 if bound >> 32 else 32

@@ -17,13 +17,13 @@ from tagwire.log.errors import refuse
 from tagwire.log.key_map import KeyMap
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.rewriting import BESIDE, Explain, Placed, Rewriter, SegmentReport, Tell, groups
+from tagwire.log.rewriting import SEGMENT_FILES, Explain, Placed, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
 from tagwire.log.survey import Bounds, Survey, survey
 from tagwire.log.whole_folder import whole_folder
 from tagwire.records import RecordBatch
 
-__all__ = ["CompactReport", "SegmentReport", "bounds_of", "carry_files", "carry_segment", "compact_partition"]
+__all__ = ["CompactReport", "SegmentReport", "bounds_of", "compact_partition", "copy_files", "copy_segment"]
 
 _HIGHEST: Final = (1 << 63) - 1
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
@@ -97,9 +97,9 @@ class _Compactor:
         together = groups(cleaned, asked.segment_bytes)
         reports = [report for each in together for report in writer.group(each, is_first=each is together[0])]
         for each in segments[len(cleaned) :]:
-            carry_segment(each, self.folder)
+            copy_segment(each, self.folder)
             self.tell(2 * each.size)
-        carry_files(self.partition, self.folder, known.end)
+        copy_files(self.partition, self.folder, known.end)
         return CompactReport(self.partition.path, known.end, known.because, count, reports)
 
     def _is_active(self, segment: Segment) -> bool:
@@ -136,9 +136,9 @@ class _Compactor:
             )
 
 
-def carry_segment(segment: Segment, folder: Path) -> None:
+def copy_segment(segment: Segment, folder: Path) -> None:
     """Copy a segment with its indexes."""
-    for kind in BESIDE:
+    for kind in SEGMENT_FILES:
         path = segment.path if kind == "log" else segment.beside(kind)
         if path is not None:
             name = log_file(path)
@@ -146,7 +146,7 @@ def carry_segment(segment: Segment, folder: Path) -> None:
             segment.copy(path, folder / segment_file(name.base_offset, name.kind))
 
 
-def carry_files(partition: Partition, folder: Path, end: int) -> None:
+def copy_files(partition: Partition, folder: Path, end: int) -> None:
     """Copy the other files that are still valid after compaction up to the offset `end`.
 
     Producer snapshots are copied if a segment begins at their offset.

@@ -139,7 +139,7 @@ class Judge:
 
     def verdict(self, batch: RecordBatch) -> Verdict:
         """Decide about the next batch. Raises DecodeError for records that can't be read, CompactionError."""
-        format = batch.described_by
+        format = batch.record_format
         horizon = self._horizon(batch, format)
         if batch.is_control:
             return self._control(batch, format, horizon)

@@ -38,10 +38,10 @@ from tagwire.wire.compression import CODEC_NAMES
 __all__ = [
     "Conversion",
     "ConvertReport",
-    "carried_files",
-    "carry_directory_files",
     "convert_partition",
     "convert_segment",
+    "copy_directory_files",
+    "files_to_copy",
 ]
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
@@ -85,7 +85,7 @@ class Conversion:
 
     def target(self, batch: RecordBatch) -> Format:
         """Return the format that a batch is converted to."""
-        return batch.described_by if self.to is None else self.to
+        return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
         """Yield the batches of a segment in their new sizes. Raises LogError."""
@@ -158,7 +158,7 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
     with whole_folder(target) as folder:
         transactions = Transactions()
         reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
-        for path in carried_files(partition, conversion):
+        for path in files_to_copy(partition, conversion):
             shutil.copyfile(path, folder / path.name)
     return reports
 
@@ -210,10 +210,10 @@ class _Converter:
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
     """Yield a batch, or the separate messages of an uncompressed message set, each with its number of records."""
-    if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
+    if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
         yield batch, count
     else:
-        for each in read_batches(batch.encode(), batch.described_by, only=True):
+        for each in read_batches(batch.encode(), batch.record_format, only=True):
             yield each, 1
 
 
@@ -252,7 +252,7 @@ class _Segments:
 # ---------------------------------------------------------------- files next to segments
 
 
-def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
+def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
     """Return the files that don't depend on the record format, and producer snapshots that are still valid."""
     found = []
     for path in partition.each_file():
@@ -264,7 +264,7 @@ def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
     return found
 
 
-def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
+def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
     If several folders have one target, such as the disks of a broker, each checkpoint there gets the entries of all
@@ -277,10 +277,10 @@ def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_produce
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
         with claimed(target / "checkpoints", waits=True):  # another run may write to the same folder
-            _carry_files(found, target, keeps_producers=keeps_producers)
+            _copy_files(found, target, keeps_producers=keeps_producers)
 
 
-def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
+def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
     names: dict[str, Path] = {}
     for path in (each for folder in folders for each in sorted(folder.iterdir()) if each.is_file()):
         names.setdefault(path.name, path)
@@ -289,7 +289,7 @@ def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool
             _join_offsets(name, folders, target)
         elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
             shutil.copyfile(first, target / name)
-    _carry_mark(folders, target, keeps_producers=keeps_producers)
+    _copy_mark(folders, target, keeps_producers=keeps_producers)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
@@ -306,7 +306,7 @@ def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
     write_offsets(target / name, joined)
 
 
-def _carry_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
+def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
     if not keeps_producers or not all((folder / _CLEAN).is_file() for folder in folders):
         (target / _CLEAN).unlink(missing_ok=True)
         return

@@ -24,7 +24,7 @@ from tagwire.log.errors import LogError
 from tagwire.log.placed_batch import PlacedBatch, Skip
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
-from tagwire.records.head_positions import LONGEST
+from tagwire.records.header_positions import LONGEST
 
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
@@ -156,5 +156,5 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
     """Whether each record has bytes after its value: the number of its headers."""
-    end = batch.described_by.record.items[-1].type
-    return batch.described_by.records is not None and isinstance(end, Array) and end.length is not None
+    end = batch.record_format.record.items[-1].type
+    return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

@@ -28,7 +28,7 @@ def _head(file: str, batch: RecordBatch) -> str:
     """Return the part of each line before the offset. Formatted by hand for speed, because logs have many batches."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
-        f"{_described(batch.described_by, batch.magic, batch.attributes)}, "
+        f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
         f'"deleteHorizonMs": {_NULL if batch.delete_horizon_ms is None else batch.delete_horizon_ms}, '
         f'"producerId": {batch.producer_id}, "producerEpoch": {batch.producer_epoch}, '
         f'"baseSequence": {batch.base_sequence}'

@@ -73,7 +73,7 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, key, batch.base_offset, size, batch.described_by, to)
+            group = _Group(position, batch, key, batch.base_offset, size, batch.record_format, to)
             group.take(source)
         else:
             group.whole = None

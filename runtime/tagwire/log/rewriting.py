@@ -21,7 +21,7 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 
-BESIDE: Final = ("log", "index", "timeindex", "txnindex")
+SEGMENT_FILES: Final = ("log", "index", "timeindex", "txnindex")
 """The files of a segment."""
 _RELATIVE_OFFSETS: Final = 1 << 31
 
@@ -103,7 +103,7 @@ class Rewriter:
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]
         status = group[-1].status()
-        for kind in BESIDE:
+        for kind in SEGMENT_FILES:
             path = writer.path.with_suffix(f".{kind}")
             if not writer.size and not is_first:
                 path.unlink(missing_ok=True)

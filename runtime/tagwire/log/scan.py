@@ -20,7 +20,7 @@ from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
-from tagwire.records.head_positions import LONGEST
+from tagwire.records.header_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.text_format import count
 
@@ -143,7 +143,7 @@ class Scan:
     def span(self, position: int) -> BatchSpan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
-        known = self._clear.head_positions if self._clear is not None else None
+        known = self._clear.header_positions if self._clear is not None else None
         if known is None or not known.gives_last_offset:  # after varints, or two possible formats
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
@@ -175,22 +175,22 @@ class Scan:
             if left < _HEAD:
                 refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
             refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
-        fitting = [size for each in found if 0 < (size := each.head_positions.sound_size(head, 0)) <= left]
+        fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(head, 0)) <= left]
         if not fitting:
             self._refuse_size(found[0], head, position, left)
         return max(fitting)
 
     def _refuse_size(self, format: Format, head: bytes, position: int, left: int) -> NoReturn:
-        if not format.head_positions.has_length:
+        if not format.header_positions.has_length:
             raise LogPathError(f"{self.file}: batches of {format.name} have no length; read them as bytes")
-        found = format.head_positions.length(head, 0)
+        found = format.header_positions.length(head, 0)
         if found is None:
             refuse(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
-        length, least = found[0], format.head_positions.least
+        length, least = found[0], format.header_positions.least
         if length < least:
-            at = position + (format.head_positions.length_at or 0)
+            at = position + (format.header_positions.length_at or 0)
             refuse(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
-        size = format.head_positions.size(head, 0)
+        size = format.header_positions.size(head, 0)
         refuse(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
 
 

@@ -11,7 +11,7 @@ from tagwire.log.errors import LogError, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.range_sums import RangeSums
 from tagwire.records import Format
-from tagwire.records.head_positions import LONGEST, SumPlace
+from tagwire.records.header_positions import LONGEST, ChecksumPosition
 
 _WIDTH: Final = 4
 
@@ -40,7 +40,7 @@ class SumCheck:
         A batch whose length does not fit is rejected anyway.
         """
         head, left = self._data[position : position + LONGEST], len(self._data) - position
-        sizes = [(each, each.head_positions.sound_size(head, 0)) for each in formats]
+        sizes = [(each, each.header_positions.sound_size(head, 0)) for each in formats]
         faults = [self._fault(position, head, size, each) for each, size in sizes if 0 < size <= left]
         if len(formats) == 1 and faults[0] is not None:
             raise faults[0]
@@ -56,7 +56,7 @@ class SumCheck:
         """
         left = len(self._data) - position
         for each in formats:
-            positions = each.head_positions
+            positions = each.header_positions
             found = positions.length(head, 0)
             if found is not None and found[0] >= positions.least:
                 size = positions.whole(*found, 0)
@@ -64,7 +64,9 @@ class SumCheck:
                     return True
         return False
 
-    def _wrong(self, position: int, head: bytes, behind: int, size: int, place: SumPlace | None) -> "_Wrong | None":
+    def _wrong(
+        self, position: int, head: bytes, behind: int, size: int, place: ChecksumPosition | None
+    ) -> "_Wrong | None":
         """Return the wrong checksum of a candidate; None if right or unknown. `behind` is the end of the length."""
         if place is None:
             return None
@@ -79,7 +81,7 @@ class SumCheck:
 
     def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
         """Return the error of a wrong checksum; None if the checksum is right or unknown."""
-        positions = format.head_positions
+        positions = format.header_positions
         found = positions.length(head, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(head, 0)):
             return None

@@ -152,7 +152,7 @@ class WhatIf:
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
         measure.bytes += piece.source_bytes
-        before = self.against or batch.described_by
+        before = self.against or batch.record_format
         after = self.conversion.target(batch)
         why = left_out(batch, after) or left_out(batch, before)
         if why:

@@ -17,7 +17,6 @@ See docs/records.md. Compressed batches and CRC-32C need the extra `records`.
 
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import BatchBuilder, build
-from tagwire.records.carried import CarriedRecords, convert_records, decode_records
 from tagwire.records.client_records import ConsumerRecord, ProducerRecord
 from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
@@ -26,6 +25,7 @@ from tagwire.records.format import Format
 from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import FormatError, format_names, format_of, register
 from tagwire.records.headers import Headers, IntHeaders
+from tagwire.records.message_records import MessageRecords, convert_records, decode_records
 from tagwire.records.opening import open_records
 from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
@@ -33,7 +33,6 @@ from tagwire.records.retention import should_retain
 
 __all__ = [
     "BatchBuilder",
-    "CarriedRecords",
     "ConsumerRecord",
     "ControlRecord",
     "Format",
@@ -41,6 +40,7 @@ __all__ = [
     "FormatSet",
     "Headers",
     "IntHeaders",
+    "MessageRecords",
     "ProducerRecord",
     "Record",
     "RecordBatch",

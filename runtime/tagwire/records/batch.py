@@ -92,7 +92,7 @@ class RecordBatch:
         return self._format.name
 
     @property
-    def described_by(self) -> Format:
+    def record_format(self) -> Format:
         """The format as an object."""
         return self._format
 
@@ -288,10 +288,10 @@ class RecordBatch:
         payload = self._head["payload"]
         pos = self._end - len(payload)
         if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes with any codec
-            return Walk(self._format, self._head, self._buf, pos, self._end, packed_at=None, limits=self._limits)
+            return Walk(self._format, self._head, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
-        return Walk(self._format, self._head, data, 0, len(data), packed_at=pos, limits=self._limits)
+        return Walk(self._format, self._head, data, 0, len(data), compressed_at=pos, limits=self._limits)
 
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
@@ -320,7 +320,7 @@ class RecordBatch:
         """
         names = {role: item.name for role, item in self._format.fields.items()}
         head = self._head | {names.get(role, role): value for role, value in changes.items()}
-        data = self._format.encode_head(head)
+        data = self._format.encode_header(head)
         return read_batch(data, 0, self._format, self._limits)
 
     def __eq__(self, other: object) -> bool:

@@ -329,7 +329,7 @@ class BatchBuilder:
         head["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
             head[format.fields["count"].name] = self.count() if written is None else count
-        return own_batch(format, format.encode_head(head))
+        return own_batch(format, format.encode_header(head))
 
     def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
         """Return the header values that do not depend on the records."""

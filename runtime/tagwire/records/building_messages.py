@@ -36,7 +36,9 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
         attributes=builder.batch_attributes(),
         base_timestamp=builder.top(found.max_timestamp),
     )
-    return own_batch(format, format.encode_head({**head, "key": builder.wrapper_key, "value": pack(codec, found.data)}))
+    return own_batch(
+        format, format.encode_header({**head, "key": builder.wrapper_key, "value": pack(codec, found.data)})
+    )
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:

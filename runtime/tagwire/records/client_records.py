@@ -14,7 +14,7 @@ from tagwire.errors import DecodeError, EncodeError
 from tagwire.message.register import Register
 from tagwire.records.conversion import header_rules
 from tagwire.records.formats import format_of
-from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
+from tagwire.records.header_keys import CODECS, DECOMPRESSION_ERRORS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
 from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
 from tagwire.text_format import count, got, shown
@@ -184,7 +184,7 @@ class ProducerRecord(_ClientRecord):
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
-        with suppress(*CODEC_FAULTS):
+        with suppress(*DECOMPRESSION_ERRORS):
             return CODECS[codec][0](value)
         self._refuse(key, f"the codec {codec} of its key can't write {shown(value)}")
 
@@ -279,7 +279,7 @@ def _read(key: HeaderKey, value: bytes) -> Any:
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value
-    with suppress(*CODEC_FAULTS):
+    with suppress(*DECOMPRESSION_ERRORS):
         return CODECS[codec][1](value)
     raise DecodeError(
         message_name="headers",

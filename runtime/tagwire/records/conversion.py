@@ -122,7 +122,7 @@ class _Conversion:
             value = getattr(batch, name)
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
-        settings |= self.unnamed(is_packed=settings["compression"] != "none")
+        settings |= self.unnamed(is_compressed=settings["compression"] != "none")
         is_message = self.target.records is None and settings["compression"] == "none"
         self.hides_timestamps = is_message and settings.get("timestamp_type") == "append"
         settings |= self.timestamps((each.timestamp for each in batch.stored()), settings)
@@ -138,10 +138,10 @@ class _Conversion:
         builder = BatchBuilder(self.target, as_read=True, **settings)
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
-    def unnamed(self, *, is_packed: bool) -> dict[str, Any]:
+    def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
         """Return what only the same format can represent: attribute bits without a name, and a wrapper's key."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
-        if self.batch.format == self.target.name and (self.has_records or is_packed):
+        if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
         for name, path in (("attribute_bits", "attributes"), ("wrapper_key", "key")):
             if found[name] not in (0, None):
@@ -161,7 +161,7 @@ class _Conversion:
         if self.has_records and batch.delete_horizon_ms is None and batch.base_timestamp != first:
             self.lose("base_timestamp", batch.base_timestamp, "messages have only their own timestamps")
         is_kept = batch.max_timestamp == highest or "append_time" in settings
-        if is_kept or "base_timestamp" not in batch.described_by.fields:
+        if is_kept or "base_timestamp" not in batch.record_format.fields:
             return {}
         if self.has_timestamps and (self.target.records is not None or settings["compression"] != "none"):
             return {"max_timestamp": batch.max_timestamp}
@@ -170,9 +170,9 @@ class _Conversion:
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
         """Return whether records have an attributes byte, if the batch has a bit for this."""
-        if _IGNORED not in self.batch.described_by.bits:
+        if _IGNORED not in self.batch.record_format.bits:
             return {}
-        is_set = bool(self.batch.attributes & self.batch.described_by.bits[_IGNORED].mask)
+        is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
         if _IGNORED in self.target.bits:
             return {_IGNORED: is_set}
         if not is_set and not has_attributes:

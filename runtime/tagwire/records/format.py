@@ -28,7 +28,7 @@ from tagwire.layout import (
 )
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import record_items
-from tagwire.records.head_positions import HeadPositions
+from tagwire.records.header_positions import HeaderPositions
 from tagwire.records.native import Plans
 from tagwire.wire.types import WIRE_TYPES
 
@@ -94,9 +94,9 @@ class Format:
         return -1 if magic is None or magic.equals is None else magic.equals
 
     @cached_property
-    def head_positions(self) -> HeadPositions:
+    def header_positions(self) -> HeaderPositions:
         """The positions of the header fields that identify a batch."""
-        return HeadPositions(self)
+        return HeaderPositions(self)
 
     @cached_property
     def record(self) -> StructLayout:
@@ -165,7 +165,7 @@ class Format:
         group = self.bits.get("compression")
         return group.values if group else ("none",)
 
-    def encode_head(self, head: dict[str, Any]) -> bytes:
+    def encode_header(self, head: dict[str, Any]) -> bytes:
         """Encode a batch or message from its header values. Raises EncodeError for an invalid value."""
         plan = self.plans.head
         return encode(self.head, head) if plan is None else plan.encode(head)

@@ -62,9 +62,9 @@ class FormatSet:
         """All formats, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None
         """The format of every batch; None if there are several."""
-        self.by_magic = {each.magic: each for each in self.formats if each.head_positions.magic_at == MAGIC_AT}
+        self.by_magic = {each.magic: each for each in self.formats if each.header_positions.magic_at == MAGIC_AT}
         """The formats with their magic byte at the usual position."""
-        self.tried = tuple(each for each in self.formats if each.head_positions.magic_at != MAGIC_AT)
+        self.tried = tuple(each for each in self.formats if each.header_positions.magic_at != MAGIC_AT)
         """The other formats."""
 
     @property
@@ -82,10 +82,10 @@ class FormatSet:
             return [self.alone]
         found = self.claims(head, pos)
         rest = len(head) - pos if left is None else left
-        if len(found) < 2 and (not found or found[0].head_positions.magic_at == MAGIC_AT):
+        if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
             return found  # nearly always
         return [
-            each for each in found if each not in self.tried or 0 < each.head_positions.sound_size(head, pos) <= rest
+            each for each in found if each not in self.tried or 0 < each.header_positions.sound_size(head, pos) <= rest
         ] or found
 
     def claims(self, head: bytes, pos: int) -> list[Format]:
@@ -94,7 +94,7 @@ class FormatSet:
         if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
             found.append(usual)
         for each in self.tried:
-            if each.head_positions.has_magic(head, pos):
+            if each.header_positions.has_magic(head, pos):
                 found.append(each)
         return found
 
@@ -103,7 +103,7 @@ class FormatSet:
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
-        sizes = [each.head_positions.size(buf, pos) for each in found if each.head_positions.has_length]
+        sizes = [each.header_positions.size(buf, pos) for each in found if each.header_positions.has_length]
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
@@ -119,7 +119,7 @@ class FormatSet:
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
-        tried = [] if self.alone is not None else [each.head_positions for each in self.tried]
+        tried = [] if self.alone is not None else [each.header_positions for each in self.tried]
         places: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
         if quick is None or len(places) > 1 or None in places[0]:
             return None
@@ -142,7 +142,7 @@ class FormatSet:
         """
         ways = []
         for each in self.formats:
-            positions, magic = each.head_positions, re.escape(bytes((each.magic & 0xFF,)))
+            positions, magic = each.header_positions, re.escape(bytes((each.magic & 0xFF,)))
             if positions.offset_at != 0 or positions.length_at != 8 or not _is_findable(each):
                 return None
             if positions.length_is_varint is None and positions.magic_at is not None:
@@ -202,5 +202,5 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 def _is_findable(format: Format) -> bool:
     """Whether a magic byte identifies the format."""
-    positions = format.head_positions
+    positions = format.header_positions
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)

@@ -134,7 +134,7 @@ class Messages:
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
         """Yield the messages with their formats, from `pos` on, after `elements` earlier messages."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
-        reader.packed_at = self.offset
+        reader.compressed_at = self.offset
         reader.elements = elements
         reader.good = good or {}
         while reader.left:

@@ -61,7 +61,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
     timestamps that append time hides. None is also returned for a batch that can't be decompressed or has a wrong
     count: reading its records as objects raises or reports the error.
     """
-    limits, format = batch.limits, batch.described_by
+    limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
     if facts is None or format.plans.records is None or is_bounded or not format.is_movable:
         return None

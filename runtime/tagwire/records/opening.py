@@ -10,16 +10,16 @@ from tagwire.errors import DecodeError
 from tagwire.explain.nodes import Node, bytes_node
 from tagwire.explain.trace import Trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.records.carried import carries_records, format_to_read, formats_by_row
+from tagwire.records.message_records import format_to_read, formats_by_row, has_records_field
 from tagwire.records.reading import read_batches
 from tagwire.records.tracing import trace_batches
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
-    from tagwire.records.carried import FormatName
     from tagwire.records.format import Format
     from tagwire.records.format_set import FormatSet
+    from tagwire.records.message_records import FormatName
 
 
 def open_records(
@@ -37,7 +37,7 @@ def open_records(
     the first error becomes `Trace.error`; the rest of the message is still shown. Returns the trace. Raises FormatError
     for an unknown format.
     """
-    if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
+    if traced.version is None or traced.version not in message.VERSIONS or not has_records_field(message):
         return traced
     format_of_row = formats_by_row(message, traced.version, format)
     for node in [node for part in traced.parts[-1:] for node in part.walk()]:

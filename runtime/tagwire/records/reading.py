@@ -13,7 +13,7 @@ from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_set
 from tagwire.records.formats import format_names, format_of
-from tagwire.records.head_positions import LONGEST
+from tagwire.records.header_positions import LONGEST
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
@@ -60,7 +60,7 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
     head, names = data[pos : pos + LONGEST], []
     for name in format_names():
         format = format_of(name)
-        size = format.head_positions.sound_size(head, 0) if format.head_positions.has_magic(head, 0) else 0
+        size = format.header_positions.sound_size(head, 0) if format.header_positions.has_magic(head, 0) else 0
         if format not in formats.formats and 0 < size <= len(data) - pos:
             with suppress(DecodeError):
                 read_batch(data[pos : pos + size], 0, format, limits)

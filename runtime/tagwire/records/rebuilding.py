@@ -38,7 +38,7 @@ class Head(NamedTuple):
     """The records' own timestamps, if the columns don't have them; else None."""
 
 
-def head_of(batch: RecordBatch, latest: int) -> Head | None:
+def header_of(batch: RecordBatch, latest: int) -> Head | None:
     """Return the header that together with the records gives the same batch; None if the bytes would differ.
 
     The bytes are rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one is beyond
@@ -62,7 +62,7 @@ def head_of(batch: RecordBatch, latest: int) -> Head | None:
 
 def _is_plain(batch: RecordBatch) -> bool:
     """Whether the format's records have no more than offset, timestamp, key, value and headers, uncompressed."""
-    format = batch.described_by
+    format = batch.record_format
     has_head = format.records is not None and batch.codec == "none"
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
@@ -95,5 +95,5 @@ def _refuse(head: Head, reason: str) -> NoReturn:
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
     """Encode records for a batch with this header."""
-    builder = BatchBuilder(batch.described_by, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
+    builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().head, batch.base_offset, batch.base_timestamp).data

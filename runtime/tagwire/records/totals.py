@@ -55,7 +55,7 @@ def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool],
     Returns None for records whose shape differs from magic 2, with limits on records, and for a batch that can't be
     decompressed or is too short for its record count; reading the records reports these errors.
     """
-    limits, format = batch.limits, batch.described_by
+    limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
     if format.plans.records is None or is_bounded or not format.has_magic2_records:
         return None

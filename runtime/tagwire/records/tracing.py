@@ -24,7 +24,7 @@ def trace_batches(
     while pos < len(buf):
         try:
             batch = batch_at(buf, pos, formats, limits)
-            found, size = batch.described_by, batch.size
+            found, size = batch.record_format, batch.size
         except DecodeError:
             found, size = formats.nearest(buf, pos), len(buf) - pos
         seen = trace(found.layout, buf[pos : pos + size], strict=strict, limits=limits)

@@ -19,14 +19,14 @@ from tagwire.records import record_items
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.wire.compression import PackingFault, unpack_in_place
+from tagwire.wire.compression import DecompressionError, unpack_in_place
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
     """Return decompressed data, read-only; `offset` is their position in the input. Raises DecodeError, LimitError."""
     try:
         return unpack_in_place(codec, data, limits)
-    except PackingFault as fault:
+    except DecompressionError as fault:
         error = LimitError if fault.is_limit else DecodeError
         raise error(
             message_name=format.name,
@@ -41,7 +41,7 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 class Walk:
     """The records of one batch.
 
-    `data` from `pos` to `end` are the decompressed records; `packed_at` is the position of the compressed records in
+    `data` from `pos` to `end` are the decompressed records; `compressed_at` is the position of the compressed records in
     the input, or None.
     """
 
@@ -53,7 +53,7 @@ class Walk:
         pos: int,
         end: int,
         *,
-        packed_at: int | None,
+        compressed_at: int | None,
         limits: Limits,
     ) -> None:
         assert format.records is not None and isinstance(format.records.type, Array)
@@ -64,7 +64,7 @@ class Walk:
         self.data = data
         self.pos = pos
         self.end = end
-        self.packed_at = packed_at
+        self.compressed_at = compressed_at
         self.limits = limits
         self.base_offset = format.role(head, "base_offset")
         self.base_timestamp = format.role(head, "base_timestamp")
@@ -75,7 +75,7 @@ class Walk:
         """The interpreter at the first record."""
         reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
-        reader.packed_at = self.packed_at
+        reader.compressed_at = self.compressed_at
         reader.path = [self.name]
         return reader
 
@@ -116,7 +116,9 @@ class Walk:
         except DecodeError as error:
             found: DecodeError | None = error
         again = Walk(
-            *(self.format, self.head, self.data, self.pos, self.end), packed_at=self.packed_at, limits=self.limits
+            *(self.format, self.head, self.data, self.pos, self.end),
+            compressed_at=self.compressed_at,
+            limits=self.limits,
         )
         again.appended = self.appended
         again.reader.strict = False
@@ -168,7 +170,7 @@ class Walk:
             yield self.record(reader.read(self.array.element, (self.head,)))
             index += 1
         reader.path = [self.name]
-        reader.exhausted("the batch" if reader.packed_at is None else "the packed bytes")
+        reader.exhausted("the batch" if reader.compressed_at is None else "the packed bytes")
 
     def record(self, value: dict[str, Any]) -> Record:
         """Return a record from its field values."""

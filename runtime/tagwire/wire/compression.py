@@ -27,7 +27,7 @@ _XERIAL_BLOCK: Final = 1 << 15
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
-class PackingFault(Exception):
+class DecompressionError(Exception):
     """Bytes that can't be decompressed, or not within the limits; caught by code that knows their position."""
 
     def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
@@ -38,19 +38,19 @@ class PackingFault(Exception):
 
 
 def unpack(codec: str, data: Any, limits: Limits) -> bytes:
-    """Decompress `data`. Raises PackingFault."""
+    """Decompress `data`. Raises DecompressionError."""
     return bytes(unpack_in_place(codec, data, limits))
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress without a final copy, for callers that only read. Raises PackingFault."""
+    """Decompress without a final copy, for callers that only read. Raises DecompressionError."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
         unpacked = _UNPACKERS[codec](data, most)
     except _TooLongError:
         found = f"{len(data)} {codec} bytes that unpack to more than {most}"
-        raise PackingFault(found, f"at most {most} (Limits.{limit})", is_limit=True) from None
+        raise DecompressionError(found, f"at most {most} (Limits.{limit})", is_limit=True) from None
     return unpacked
 
 
@@ -81,11 +81,11 @@ def _gunzip(data: Any, most: int) -> bytes:
         while not member.eof:
             chunk = packed[at : at + size]
             if not chunk:
-                raise PackingFault("gzip bytes that end early", "a whole gzip file")
+                raise DecompressionError("gzip bytes that end early", "a whole gzip file")
             try:
                 parts.append(member.decompress(chunk, room))
             except zlib.error as error:
-                raise PackingFault(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
+                raise DecompressionError(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
             room -= len(parts[-1])
             if room == 0:
                 raise _TooLongError
@@ -118,7 +118,9 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             except library.DecompressionError as error:
                 # the only error that a larger buffer would fix
                 if "whole buffer" not in str(error):
-                    raise PackingFault(f"{module} bytes that do not unpack ({error})", f"{module} frames") from None
+                    raise DecompressionError(
+                        f"{module} bytes that do not unpack ({error})", f"{module} frames"
+                    ) from None
                 if size == most:
                     raise _TooLongError from None
                 size = min(most, 8 * size)
@@ -164,10 +166,10 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 def _lz4_checksum_at(packed: bytearray) -> int:
     """Return the position of the header checksum in an lz4 frame."""
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
-        raise PackingFault("other bytes", "an lz4 frame")
+        raise DecompressionError("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
     if at >= len(packed):
-        raise PackingFault("an lz4 frame that ends in its header", "a whole one")
+        raise DecompressionError("an lz4 frame that ends in its header", "a whole one")
     return at
 
 
@@ -213,13 +215,13 @@ def _unsnap(data: Any, most: int) -> bytes:
     while at < len(packed):
         if packed.startswith(_XERIAL, at):  # several streams may follow each other
             if len(packed) - at < len(_XERIAL_HEADER):
-                raise PackingFault("a Xerial header that ends early", "one of 16 bytes")
+                raise DecompressionError("a Xerial header that ends early", "one of 16 bytes")
             at += len(_XERIAL_HEADER)
             continue
         size = int.from_bytes(packed[at : at + 4], "big")
         at += 4
         if not 0 < size <= len(packed) - at:
-            raise PackingFault(f"a Xerial block of {size} bytes", f"at most the {max(len(packed) - at, 0)} left")
+            raise DecompressionError(f"a Xerial block of {size} bytes", f"at most the {max(len(packed) - at, 0)} left")
         out += _unsnap_block(packed[at : at + size], most - len(out))
         at += size
     return bytes(out)
@@ -236,8 +238,8 @@ def _unsnap_block(packed: bytes, most: int) -> bytes:
         if library.snappy.decompress_raw_into(packed, out) == size:
             return bytes(out)
     except library.DecompressionError as error:
-        raise PackingFault(f"snappy bytes that do not unpack ({error})", "a snappy block") from None
-    raise PackingFault("a snappy block that ends early", f"{size} bytes")
+        raise DecompressionError(f"snappy bytes that do not unpack ({error})", "a snappy block") from None
+    raise DecompressionError("a snappy block that ends early", f"{size} bytes")
 
 
 def _snap(data: bytes) -> bytes:

@@ -438,7 +438,7 @@ def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: py
     assert CliRunner().invoke(app, ["lock"]).exit_code == 0
     first = breaking()
     with monkeypatch.context() as broken:  # reading any spec fails from here on
-        broken.setattr("tagwire_generator.evolution.texts.SpecReader.read", None)
+        broken.setattr("tagwire_generator.evolution.spec_sources.SpecReader.read", None)
         again = breaking()
         assert (again.exit_code, again.stderr) == (first.exit_code, first.stderr) == (0, first.stderr)
         broken.setenv("CI", "true")

@@ -44,7 +44,7 @@ def with_a_bad_message(first: int) -> bytes:
     head, _ = decode(format.head, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits())
     head.pop("crc")
     head["value"] = pack("gzip", unpack("gzip", head["value"], Limits())[:-1] + b"?")
-    return format.encode_head(head)
+    return format.encode_header(head)
 
 
 def with_a_bad_record(first: int) -> bytes:
@@ -53,7 +53,7 @@ def with_a_bad_record(first: int) -> bytes:
     head, _ = decode(format.head, some(first, 3), whole=False, strict=True, limits=Limits())
     head.pop("crc")
     head["payload"] = head["payload"][:-9]
-    return format.encode_head(head)
+    return format.encode_header(head)
 
 
 def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tagwire_generator.evolution.check import Baseline, Check
-from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
 from tagwire_generator.project.options import SpecOptions
 
 CASES = Path(__file__).parents[2] / "data" / "evolution_cases.jsonl"

@@ -10,7 +10,7 @@ from change_specs import draft, field, optional, read, request, spec, struct, ta
 
 from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
-from tagwire_generator.reading.places import placed
+from tagwire_generator.reading.positions import placed
 
 A, TEXT, T = field(), field(type="string"), tagged()
 UNSTABLE = '"latestVersionUnstable": true,'

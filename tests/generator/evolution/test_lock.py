@@ -8,7 +8,7 @@ import pytest
 
 from tagwire_generator.evolution.check import Check
 from tagwire_generator.evolution.lock import Lock, LockError, read_lock, updated_lock
-from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.project.options import SpecOptions
 
 OPTIONS = SpecOptions()
@@ -27,7 +27,7 @@ def spec(*fields: dict[str, Any], name: str = "R", valid: str = "0-2", **more: A
     return {**head, **more, "fields": list(fields)}
 
 
-def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OPTIONS) -> SpecTexts:
+def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OPTIONS) -> SpecSources:
     files = [SpecData(f"{each['name']}.json", component, json.dumps(each).encode()) for each in specs]
     read = SpecReader().read(files, options)
     assert not read.invalid, read.invalid

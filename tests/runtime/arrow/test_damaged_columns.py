@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from column_values import columns_of, expected_row
 from damage import Sample, damaged, samples
+from mistaken_values import with_odd_value
 from native_engine import native
-from odd_values import with_odd_value
 
 import tagwire
 import tagwire_messages as messages

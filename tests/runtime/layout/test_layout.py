@@ -26,7 +26,7 @@ from tagwire.layout import (
     TaggedSection,
     Varint,
 )
-from tagwire.layout.parts import FrozenData, words_of_bits
+from tagwire.layout.parts import FrozenData, bit_names
 from tagwire.message.field_table import FieldRow, OptionalFields, layout_of
 from tagwire.records import format_of
 from tagwire.versions import Versions
@@ -172,7 +172,7 @@ ATTRIBUTES = (
     ],
 )
 def test_words_of_bits(number: int, words: list[str]) -> None:
-    assert words_of_bits(ATTRIBUTES, number) == words
+    assert bit_names(ATTRIBUTES, number) == words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tagwire import log
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import Limits
-from tagwire.log.convert import Conversion, ConvertReport, carry_directory_files, convert_partition
+from tagwire.log.convert import Conversion, ConvertReport, convert_partition, copy_directory_files
 from tagwire.log.rebatching import BatchSize, rebatched
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, RecordBatch, build
@@ -231,10 +231,10 @@ def test_the_metadata_log_keeps_its_snapshot(logs: Path, tmp_path: Path) -> None
 
 def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
     files = {path.name for path in (logs / "kafka4").iterdir() if path.is_file()}
-    carry_directory_files([(logs / "kafka4", tmp_path / "same")], keeps_producers=True)
+    copy_directory_files([(logs / "kafka4", tmp_path / "same")], keeps_producers=True)
     assert {path.name for path in (tmp_path / "same").iterdir()} == files
     assert ".kafka_cleanshutdown" in files
-    carry_directory_files([(logs / "kafka4", tmp_path / "less")], keeps_producers=False)
+    copy_directory_files([(logs / "kafka4", tmp_path / "less")], keeps_producers=False)
     assert {path.name for path in (tmp_path / "less").iterdir()} == files - {".kafka_cleanshutdown"}
 
 
@@ -266,7 +266,7 @@ def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expecte
         for folder in group:
             for each in log.find_partitions(folder):
                 (to / each.path.name).mkdir(parents=True, exist_ok=True)
-        carry_directory_files([(folder, to) for folder in group], keeps_producers=True)
+        copy_directory_files([(folder, to) for folder in group], keeps_producers=True)
     assert (to / "log-start-offset-checkpoint").read_text().split("\n") == ["0", str(len(expected)), *expected, ""]
     assert (to / "meta.properties").read_text() == "directory.id=d2\n"
     assert (to / ".kafka_cleanshutdown").exists()
@@ -281,14 +281,14 @@ def test_the_mark_of_a_clean_stop_is_that_of_all(tmp_path: Path, one: bool, othe
         for folder in group:
             for each in log.find_partitions(folder):
                 (to / each.path.name).mkdir(parents=True, exist_ok=True)
-        carry_directory_files([(folder, to) for folder in group], keeps_producers=True)
+        copy_directory_files([(folder, to) for folder in group], keeps_producers=True)
     assert not (to / ".kafka_cleanshutdown").exists()
 
 
 def test_checkpoints_that_can_not_be_joined(tmp_path: Path) -> None:
     disks = [disk(tmp_path / "d1", 0, entries="t 0 3"), disk(tmp_path / "d2", 1, entries="t 1 x")]
     with pytest.raises(log.LogError, match=r"d2.log-start-offset-checkpoint.*a number"):
-        carry_directory_files([(each, tmp_path / "to") for each in disks], keeps_producers=True)
+        copy_directory_files([(each, tmp_path / "to") for each in disks], keeps_producers=True)
 
 
 def test_a_segment_that_outgrows_its_indexes_is_continued(

@@ -111,14 +111,14 @@ def test_limits_are_for_python(limits: Limits) -> None:
 
 def walk_over(batch: RecordBatch, data: bytes) -> Walk:
     whole = batch.walk()
-    return Walk(format_of("v2"), whole.head, data, whole.pos, whole.end, packed_at=None, limits=Limits())
+    return Walk(format_of("v2"), whole.head, data, whole.pos, whole.end, compressed_at=None, limits=Limits())
 
 
 class Changed:
     """A batch with modified record bytes and no checksum."""
 
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
-        self.limits, self.described_by = batch.limits, batch.described_by
+        self.limits, self.record_format = batch.limits, batch.record_format
         self.batch, self.data = batch, data
 
     def walk(self) -> Walk:

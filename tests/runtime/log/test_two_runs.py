@@ -14,7 +14,7 @@ import pytest
 from tagwire import log
 from tagwire.log import claim
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.convert import Conversion, carry_directory_files, convert_partition
+from tagwire.log.convert import Conversion, convert_partition, copy_directory_files
 from tagwire.log.whole_folder import whole_folder
 from tagwire.records import Record, build
 
@@ -168,7 +168,7 @@ def test_checkpoints_that_two_runs_join_have_the_entries_of_both(tmp_path: Path)
 
     def run(folder: Path) -> None:
         barrier.wait()
-        carry_directory_files([(folder, target)], keeps_producers=True)
+        copy_directory_files([(folder, target)], keeps_producers=True)
 
     threads = [Thread(target=run, args=(folder,)) for folder in folders]
     for thread in threads:

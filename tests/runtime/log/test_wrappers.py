@@ -21,7 +21,7 @@ from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
 from tagwire.records.tracing import trace_batches
 from tagwire.wire.checksums import checksum
-from tagwire.wire.compression import PackingFault, pack, unpack
+from tagwire.wire.compression import DecompressionError, pack, unpack
 from tagwire.wire.varint import uvarint_bytes
 from tagwire_cli.app import app
 
@@ -183,7 +183,7 @@ def test_no_records_may_be_no_bytes(codec: int, tmp_path: Path) -> None:
 def test_streams_of_xerial_may_follow_each_other() -> None:
     both = pack("snappy", b"one") + pack("snappy", b"two")
     assert unpack("snappy", both, Limits()) == b"onetwo"
-    with pytest.raises(PackingFault, match="header that ends early"):
+    with pytest.raises(DecompressionError, match="header that ends early"):
         unpack("snappy", both + pack("snappy", b"three")[:12], Limits())
 
 

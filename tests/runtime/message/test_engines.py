@@ -233,10 +233,10 @@ def test_a_disagreement_is_no_secret() -> None:
 
 @in_use
 def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwire.interpreter import fault_places, reader
+    from tagwire.interpreter import error_positions, reader
 
     cls = messages.HeartbeatResponse
-    monkeypatch.setattr(fault_places, "refuse_bytes", lambda *_: None)
+    monkeypatch.setattr(error_positions, "refuse_bytes", lambda *_: None)
     monkeypatch.setattr(reader, "decode", lambda *_, **__: (cls(), 0))
     with pytest.raises(DisagreementError, match="refused 1 bytes from 0 on, but the interpreter accepts"):
         cls.decode(b"x", 4)

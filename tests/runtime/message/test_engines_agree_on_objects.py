@@ -12,8 +12,8 @@ import pytest
 from compared_json import json_differs
 from compared_objects import PYTHON, objects_differ
 from damage import Sample, samples
+from mistaken_values import with_odd_value
 from native_engine import native
-from odd_values import with_odd_value
 
 from tagwire_messages import FetchResponse, MetadataResponse, SyncGroupResponse
 from tagwire_messages.fetch_response import PartitionData

@@ -29,7 +29,7 @@ def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
             changes[role] = 1_600_000_000_000 + random.randrange(10**9)
     if format.records is None and batch.compression != "none" and random.random() < 0.5:
         head = batch._head | {"key": b"wrapped"}  # pyright: ignore[reportPrivateUsage]
-        (batch,) = read_batches(format.encode_head(head), format, only=True)
+        (batch,) = read_batches(format.encode_header(head), format, only=True)
     try:
         return batch.replace(**changes)
     except (EncodeError, struct.error):

@@ -9,7 +9,7 @@ import pytest
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.records import BatchBuilder, Record, RecordBatch, build, read_batches
-from tagwire.records.rebuilding import head_of, rebuilt
+from tagwire.records.rebuilding import header_of, rebuilt
 
 DATA = Path(__file__).parents[2] / "data" / "records" / "batches.jsonl.gz"
 BATCHES = [bytes.fromhex(json.loads(line)["hex"]) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
@@ -18,7 +18,7 @@ PLAIN = [Record(n, 1_700_000_000_000 + n, b"k", b"v" * n, (("h", None),) * (n % 
 
 
 def parts(batch: RecordBatch) -> tuple[Any, list[Record]]:
-    head = head_of(batch, LATEST)
+    head = header_of(batch, LATEST)
     assert head is not None
     return head, list(batch)
 
@@ -27,7 +27,7 @@ def test_batches_of_brokers() -> None:
     kinds = set()
     for data in BATCHES:
         [batch] = read_batches(data)
-        head = head_of(batch, LATEST)
+        head = header_of(batch, LATEST)
         can_be = batch.magic == 2 and batch.compression == "none"
         assert (head is not None) == can_be
         if head is not None:
@@ -66,11 +66,11 @@ def test_timestamps_that_the_records_columns_do_not_have() -> None:
 
 
 def test_batches_that_are_kept_whole() -> None:
-    assert head_of(build(PLAIN, "v2", compression="gzip"), LATEST) is None
+    assert header_of(build(PLAIN, "v2", compression="gzip"), LATEST) is None
     plain = [Record(n, 5, b"k", b"v") for n in range(2)]
-    assert all(head_of(each, LATEST) is None for each in read_batches(build(plain, "v1").encode()))
+    assert all(header_of(each, LATEST) is None for each in read_batches(build(plain, "v1").encode()))
     marked = [Record(0, 5, b"k", b"v", attributes=1)]
-    assert head_of(build(marked, "v2"), LATEST) is None  # columns can't represent it
+    assert header_of(build(marked, "v2"), LATEST) is None  # columns can't represent it
 
 
 def test_records_that_are_others() -> None:

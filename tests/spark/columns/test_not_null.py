@@ -16,7 +16,7 @@ from tagwire.records import Record, build
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition as Partition
 from tagwire_messages.offset_commit_request import OffsetCommitRequestTopic as Topic
 from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message
-from tagwire_spark.columns.schema_check import check_asked
+from tagwire_spark.columns.schema_check import check_requested_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -170,7 +170,7 @@ THERE = StructType(
     ],
 )
 def test_what_there_is_not_or_may_be_null_is_refused(asked: StructField, text: str) -> None:
-    check_asked("source", THERE, THERE)
+    check_requested_columns("source", THERE, THERE)
     with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as refused:
-        check_asked("source", StructType([asked]), THERE)
+        check_requested_columns("source", StructType([asked]), THERE)
     assert text in str(refused.value)

@@ -17,7 +17,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, find_partitions
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
-from tagwire.log.convert import Conversion, ConvertReport, carry_directory_files, convert_partition
+from tagwire.log.convert import Conversion, ConvertReport, convert_partition, copy_directory_files
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
 from tagwire.records import BatchBuilder
@@ -50,7 +50,7 @@ def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[Con
     ]
     folders = sorted({each.path.parent for each in found})
     targets = [(folder, output / folder.relative_to(logs)) for folder in folders]
-    carry_directory_files(targets, keeps_producers=conversion.is_one_to_one)
+    copy_directory_files(targets, keeps_producers=conversion.is_one_to_one)
     return reports
 
 
@@ -217,7 +217,7 @@ def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path
         compact_partition(each, tmp_path / "one" / each.path.relative_to(logs / "kafka28"), Compaction(**rules))
         for each in found
     ]
-    carry_directory_files([(logs / "kafka28", tmp_path / "one")], keeps_producers=True)
+    copy_directory_files([(logs / "kafka28", tmp_path / "one")], keeps_producers=True)
     got = compact_logs(spark, logs / "kafka28", tmp_path / "many", **rules)
     assert files(tmp_path / "many") == files(tmp_path / "one")
     assert got == expected and sum(segment.removed != {} for each in got for segment in each.segments)

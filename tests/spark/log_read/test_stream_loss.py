@@ -84,7 +84,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("step", "place"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
-    ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "wanted_segments"),
+    ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "requested_segments"),
     ("partitions", "settled_location"), ("partitions", "transactions_of"),
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])

@@ -221,14 +221,14 @@ def test_sensitive_bytes_are_hidden(tmp_path: Path) -> None:
     asyncio.run(browse(listing_of(path), steps))
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
-def test_a_growing_capture_is_followed(tmp_path: Path, is_packed: bool) -> None:
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_growing_capture_is_followed(tmp_path: Path, is_compressed: bool) -> None:
     path = tmp_path / "a.jsonl"
 
     def add(text: str) -> None:
         with path.open("ab") as file:
             data = f"{text}\n".encode()
-            file.write(gzip.compress(data) if is_packed else data)
+            file.write(gzip.compress(data) if is_compressed else data)
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         assert "following" in screen_text(app)

@@ -28,7 +28,7 @@ from tagwire_messages.produce_request import PartitionProduceData, TopicProduceD
 from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
 from tagwire_workbench.proxy import CaptureFile, RecordedFrame
 from tagwire_workbench.replaying.answers import Ignored, answer_differences
-from tagwire_workbench.replaying.carrying import Carried
+from tagwire_workbench.replaying.id_mapping import IdMapping
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "replay.json").read_text())
 BROKERS = [MetadataResponseBroker(node_id=1, host="b1", port=9092)]
@@ -288,7 +288,7 @@ def test_members_in_another_order() -> None:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
         return kafka.JoinGroupResponse(member_id=ids[0], generation_id=1, members=members)
 
-    carried = Carried(kafka.registry)
+    carried = IdMapping(kafka.registry)
     carried.learn(joined("a-1", "b-1"), joined("a-2", "b-2").replace(members=joined("b-2", "a-2").members))
     asked = [kafka.HeartbeatRequest(group_id="g", member_id=each, generation_id=1) for each in ("a-1", "b-1")]
     assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
@@ -300,7 +300,7 @@ def test_topic_ids_are_learned_by_name() -> None:
     def described(*topics: tuple[str, int]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
 
-    carried = Carried(kafka.registry)
+    carried = IdMapping(kafka.registry)
     carried.learn(described(("a", 1), ("b", 2)), described(("new", 9), ("b", 12), ("a", 11)))
     fetches = [kafka.FetchRequest(topics=[FetchTopic(topic_id=UUID(int=id_))]) for id_ in (1, 2, 11, 12)]
     assert [carried.message(each) for each in fetches[:2]] == fetches[2:]
@@ -312,7 +312,7 @@ def test_the_same_ids_in_another_order() -> None:
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
 
-    carried = Carried(kafka.registry)
+    carried = IdMapping(kafka.registry)
     carried.learn(fetched(1, 2, 3), fetched(2, 1, 4))
     assert carried.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
 
@@ -321,7 +321,7 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
     """A request that can't be decoded, and records that are not batches."""
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
-    carried = Carried(kafka.registry)
+    carried = IdMapping(kafka.registry)
     carried.learn(kafka.InitProducerIdResponse(producer_id=1), kafka.InitProducerIdResponse(producer_id=2))
     for each in (b"\0", b"", frame(odd, 9).data, frame(kafka.HeartbeatRequest(), 4).data + b"x"):
         assert carried.request(each) is each
@@ -353,7 +353,7 @@ def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
     parts = produced(("c", []), ("a", [(1, 6)]), ("b", [(0, 7)]))
     nothing = Ignored(kafka.registry, (), ())
     one, other = (frame(each, 9).data for each in (recorded, parts))
-    found = answer_differences(kafka.registry, 0, 9, one, other, nothing, Carried(kafka.registry))
+    found = answer_differences(kafka.registry, 0, 9, one, other, nothing, IdMapping(kafka.registry))
     assert [each.path for each in found] == ["responses[0].partition_responses[0]", "responses[2]"]
 
 

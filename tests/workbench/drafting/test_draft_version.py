@@ -9,7 +9,7 @@ import pytest
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.evolution.check import Baseline
-from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs

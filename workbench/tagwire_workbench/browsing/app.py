@@ -15,11 +15,11 @@ from tagwire.frames.registry import Registry
 from tagwire.text_format import count, printable
 from tagwire_cli.explaining.explained import facts_of
 from tagwire_cli.input.filters import FilterError, parse_filter
-from tagwire_workbench.browsing.byte_view import ByteView, width_beside
+from tagwire_workbench.browsing.byte_view import ByteView, width_next_to
 from tagwire_workbench.browsing.entry_list import EntryList
 from tagwire_workbench.browsing.field_tree import FieldTree
 from tagwire_workbench.browsing.help_screen import HelpScreen
-from tagwire_workbench.browsing.listing import Listing, Looked
+from tagwire_workbench.browsing.listing import ExplainedEntry, Listing
 from tagwire_workbench.browsing.outline import Buffer, outline
 from tagwire_workbench.browsing.reader import Reader
 from tagwire_workbench.browsing.view import View
@@ -92,7 +92,7 @@ class Browser(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Share the width between fields and bytes."""
-        self.bytes.styles.width = width_beside(event.size.width)
+        self.bytes.styles.width = width_next_to(event.size.width)
 
     def on_unmount(self) -> None:
         self._timer.stop()
@@ -156,7 +156,7 @@ class Browser(App[None]):
             facts.append(f"! {looked.explained.fault}")
         self._show(looked, "; ".join(facts))
 
-    def _show(self, looked: Looked | None, text: str) -> None:
+    def _show(self, looked: ExplainedEntry | None, text: str) -> None:
         self.facts.update(printable(text))
         self.field.update("")
         buffer, items = outline(looked, self._note) if looked else (Buffer("bytes", b""), [])

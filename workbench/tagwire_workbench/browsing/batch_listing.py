@@ -19,7 +19,7 @@ from tagwire.records.tracing import trace_batches
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
-from tagwire_workbench.browsing.listing import FAULTY, Column, Listing, Looked, Test
+from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
@@ -156,7 +156,7 @@ class BatchListing(Listing):
 
     # ------------------------------------------------------------ single batches
 
-    def look(self, entry: int) -> Looked:
+    def look(self, entry: int) -> ExplainedEntry:
         path, start = self._segments[self._files[entry]].path, self._starts[entry]
         size = self._sizes[entry] if self._ends[entry] >= 0 else min(self._sizes[entry], _REST)
         title = f"{path} at byte {start}"
@@ -164,12 +164,12 @@ class BatchListing(Listing):
             with open_file(path) as file:
                 data = file[start : start + size]
         except LogPathError as error:
-            return Looked(b"", Explained(title, (), error=str(error)))
+            return ExplainedEntry(b"", Explained(title, (), error=str(error)))
         try:
             seen = next(trace_batches(data, self.formats, limits=self.limits))
         except TagwireError as error:
-            return Looked(data, Explained(title, (), error=str(error)))
-        return Looked(data, Explained(title, (seen,)))
+            return ExplainedEntry(data, Explained(title, (), error=str(error)))
+        return ExplainedEntry(data, Explained(title, (seen,)))
 
     def find_fault(self, entry: int) -> str:
         try:

@@ -23,7 +23,7 @@ def _width(number: int) -> int:
     return _OFFSET + 4 * number + 2
 
 
-def width_beside(whole: int) -> int:
+def width_next_to(whole: int) -> int:
     """Return the width of the byte view: up to about half of the terminal, with a scroll bar."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 

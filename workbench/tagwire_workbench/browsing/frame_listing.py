@@ -12,10 +12,10 @@ from tagwire.sensitive import hides
 from tagwire.text_format import printable
 from tagwire_cli.explaining.units import Asked, explain_captured
 from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
-from tagwire_workbench.browsing.carried import are_fine, unpacked_records
 from tagwire_workbench.browsing.frame_files import FrameFile
+from tagwire_workbench.browsing.frame_records import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
-from tagwire_workbench.browsing.listing import Column, Listing, Looked, Test
+from tagwire_workbench.browsing.listing import Column, ExplainedEntry, Listing, Test
 from tagwire_workbench.browsing.searching import texts_of
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ class FrameListing(Listing):
 
     # ------------------------------------------------------------ single frames
 
-    def look(self, entry: int) -> Looked:
+    def look(self, entry: int) -> ExplainedEntry:
         frame = self.file.frame(self.table, entry)
-        return Looked(frame.data, explain_captured(self.asked, frame))
+        return ExplainedEntry(frame.data, explain_captured(self.asked, frame))
 
     def find_fault(self, entry: int) -> str:
         """Return the error that `tagwire explain` shows; a response to an unknown request has none."""
@@ -186,14 +186,14 @@ class FrameListing(Listing):
             yield frame.data
             yield from unpacked
             return
-        yield from texts_of(Looked(frame.data, explain_captured(self.asked, frame)))
+        yield from texts_of(ExplainedEntry(frame.data, explain_captured(self.asked, frame)))
 
     def _unpacked(self, entry: int, data: bytes) -> list[bytes] | None:
         try:
             found = self._decoded(entry, data)
         except TagwireError:
             return None
-        return unpacked_records(self.asked, found.message, found.version)
+        return decompressed_records(self.asked, found.message, found.version)
 
     def _message(self, entry: int) -> "type[Message] | None":
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
@@ -208,9 +208,9 @@ class FrameListing(Listing):
 
 @cache  # called for each frame
 def _carries(message: "type[Message]") -> bool:
-    from tagwire.records.carried import carries_records
+    from tagwire.records.message_records import has_records_field
 
-    return carries_records(message)
+    return has_records_field(message)
 
 
 @cache

@@ -118,7 +118,7 @@ class _Unpacking:
             self._decoder, data = before, data[: len(data) // 2]
 
 
-class PackedFile:
+class CompressedFile:
     """A gzip file that is read decompressed."""
 
     def __init__(self, path: Path) -> None:
@@ -179,14 +179,14 @@ class PackedFile:
         self._file.close()
 
 
-GrowingFile = PlainFile | PackedFile
+GrowingFile = PlainFile | CompressedFile
 
 
 def open_growing(path: Path) -> GrowingFile:
     """Open a file, decompressing gzip. Raises InputError."""
     with _opened(path) as file:
         head = _read(file, path, 2, 0)
-    return PackedFile(path) if head == _GZIP else PlainFile(path)
+    return CompressedFile(path) if head == _GZIP else PlainFile(path)
 
 
 def _opened(path: Path) -> FileIO:

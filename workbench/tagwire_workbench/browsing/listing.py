@@ -29,7 +29,7 @@ class Column(NamedTuple):
     """Whether cells are right-aligned, like numbers."""
 
 
-class Looked(NamedTuple):
+class ExplainedEntry(NamedTuple):
     """An entry with all of its bytes."""
 
     data: bytes
@@ -78,7 +78,7 @@ class Listing(ABC):
         """Return the cells of an entry, one for each column."""
 
     @abstractmethod
-    def look(self, entry: int) -> Looked:
+    def look(self, entry: int) -> ExplainedEntry:
         """Return an entry with its bytes. Raises InputError if the file can't be read any more."""
 
     @abstractmethod

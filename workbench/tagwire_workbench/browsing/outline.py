@@ -15,7 +15,7 @@ from tagwire.explain.text import kind_of, rows_of, title_of, value_of
 from tagwire.explain.trace import Trace
 from tagwire.text_format import count, printable, shown
 from tagwire_cli.explaining.explained import facts_of
-from tagwire_workbench.browsing.listing import Looked
+from tagwire_workbench.browsing.listing import ExplainedEntry
 
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
@@ -95,7 +95,7 @@ class Item:
         return f"<{self.name}: bytes {self.begin} to {self.end} of {self.buffer.name}>"
 
 
-def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
+def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     """Return the bytes of an entry and its tree. Errors and unread bytes are items, so every byte is in an item."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]

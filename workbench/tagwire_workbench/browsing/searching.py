@@ -6,7 +6,7 @@ from typing import Final
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import rows_of
 from tagwire.explain.trace import Trace
-from tagwire_workbench.browsing.listing import Looked
+from tagwire_workbench.browsing.listing import ExplainedEntry
 
 _HIDDEN: Final = b"\0"
 
@@ -16,7 +16,7 @@ def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
     return any(wanted in text.lower() for text in texts)
 
 
-def texts_of(looked: Looked) -> Iterator[bytes]:
+def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
     """Yield the bytes of an entry, without hidden ones, and all decompressed bytes."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:

@@ -159,11 +159,11 @@ async def _play(
 ) -> Counter[str]:
     """Play the steps and show differences; return the counts of results."""
     from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
-    from tagwire_workbench.replaying.carrying import Carried
+    from tagwire_workbench.replaying.id_mapping import IdMapping
     from tagwire_workbench.replaying.player import play
 
     results: Counter[str] = Counter()
-    carried = Carried(registry)
+    carried = IdMapping(registry)
 
     def is_retriable(step: "Step", data: bytes) -> bool:
         return is_worth_a_retry(registry, step.api_key, step.version, step.data, data)

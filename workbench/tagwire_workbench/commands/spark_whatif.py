@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import whatif_options
-from tagwire_cli.arguments.spark_options import opened_session, places_argument, spark_options, storage_option
-from tagwire_workbench.commands.whatif import tell_whatif
+from tagwire_cli.arguments.spark_options import location_argument, opened_session, spark_options, storage_option
+from tagwire_workbench.commands.whatif import print_whatif
 
 
 @click.command("whatif")
-@places_argument
+@location_argument
 @whatif_options
 @storage_option
 @spark_options
@@ -39,4 +39,4 @@ def command(
 
     with opened_session(master, remote, conf) as spark:
         found = whatif_logs(spark, paths, **conversion)
-    tell_whatif(found, html, top, as_json=as_json)
+    print_whatif(found, html, top, as_json=as_json)

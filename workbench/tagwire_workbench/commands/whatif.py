@@ -68,7 +68,7 @@ def command(
 
         for each in partitions:
             found.merge(measured(each) if isinstance(each, Segment) else read_steadily(each, measured))
-    tell_whatif(found, html, top, as_json=as_json)
+    print_whatif(found, html, top, as_json=as_json)
 
 
 def _topic(found: "Partition | Segment") -> str:
@@ -81,7 +81,7 @@ def _topic(found: "Partition | Segment") -> str:
     return name.topic if name else folder.name
 
 
-def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
     """Print the results, and write the page."""
     from tagwire_workbench.whatif.summary import Summary
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tagwire.message.base import Struct
-from tagwire_workbench.comparing.capture_usage import CaptureUsage, FieldUsage, value_texts
+from tagwire_workbench.comparing.capture_usage import CaptureUsage, FieldUsage, value_strings
 
 
 class FieldComparison(NamedTuple):
@@ -78,4 +78,4 @@ def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str]
         return None
     left, right = (side or set() for side in sides)
     seen = {*(one.values or () if one else ()), *(other.values or () if other else ())}
-    return value_texts(left - right), value_texts(right - left), value_texts(known.possible - seen)
+    return value_strings(left - right), value_strings(right - left), value_strings(known.possible - seen)

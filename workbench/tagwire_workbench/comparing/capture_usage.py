@@ -107,7 +107,7 @@ class CaptureUsage:
                 self._walk(fields, element, at, f"{place}[].")
 
 
-def value_texts(values: Iterable[Any]) -> list[str]:
+def value_strings(values: Iterable[Any]) -> list[str]:
     """Return sorted values as strings; a member of an enum with its name."""
     ordered = sorted(values, key=lambda value: (value is None, str(type(value)), value if value is not None else 0))
     return [f"{int(each)} {each.name}" if hasattr(each, "name") else shown(each) for each in ordered]

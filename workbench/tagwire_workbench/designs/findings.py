@@ -5,7 +5,7 @@ from typing import Final
 
 from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity, Problem
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.reading.places import Spot
+from tagwire_generator.reading.positions import Spot
 
 _ARRAY: Final = "[]"
 

@@ -21,7 +21,7 @@ from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.editing.spec_edit import with_comments
 from tagwire_generator.evolution.check import Baseline
 from tagwire_generator.evolution.lock import lost
-from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
 from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions

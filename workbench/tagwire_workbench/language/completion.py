@@ -12,9 +12,9 @@ from typing import Literal
 from tagwire.errors import VersionsError
 from tagwire.versions import Versions
 from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType
-from tagwire_workbench.language.schema_places import SchemaPlace, may_extend, offered_keys, place_of
+from tagwire_workbench.language.schema_nodes import SchemaNode, may_extend, offered_keys, place_of
 from tagwire_workbench.language.spec_names import SpecNames, is_field
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import Slot, TextTree, Value
 
 OfferKind = Literal["key", "word", "type", "struct", "field", "versions", "register"]
@@ -79,7 +79,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
         yield Offer(key.name, "key", text, written, detail, key.description, len(behind))
 
 
-def _skeleton(place: SchemaPlace) -> tuple[str, str]:
+def _skeleton(place: SchemaNode) -> tuple[str, str]:
     """Return the start of a new value: the text before and after the cursor."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
@@ -88,7 +88,7 @@ def _skeleton(place: SchemaPlace) -> tuple[str, str]:
     return brackets.get(next(iter(place.types()), ""), ('"', '"'))
 
 
-def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace, is_extended: bool) -> Iterator[Offer]:
+def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaNode, is_extended: bool) -> Iterator[Offer]:
     span = slot.written
     for word in place.words():
         yield Offer(str(word), "word", json.dumps(word), span, description=place.description)

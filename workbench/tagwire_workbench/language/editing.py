@@ -15,7 +15,7 @@ from tagwire_generator.diagnostics.problems import Problem, quoted
 from tagwire_generator.reading.spec import ReadResult
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.language.spec_names import Name, SpecNames
-from tagwire_workbench.language.text_places import Span, TextPlaces
+from tagwire_workbench.language.text_positions import Span, TextPositions
 from tagwire_workbench.language.text_tree import TextTree
 
 _MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
@@ -67,9 +67,9 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     if struct is not None and struct.text in names.imports:
         raise SpecError(f"{struct.text} is a spec of its own, and no set of specs here has it", file=file)
     if struct is not None:
-        places = names.struct_places(struct.text)
+        places = names.struct_positions(struct.text)
     elif field is not None:
-        places = names.field_places(field)
+        places = names.field_positions(field)
     else:
         raise SpecError("only structs and fields can be renamed: put the cursor on the name of one", file=file)
     edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
@@ -97,7 +97,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
     """Return fixes for a problem, the likeliest first: the intended name, or removing a trailing comma."""
-    token = TextTree(text).token_at(TextPlaces(text).of_problem(problem.line, problem.column))
+    token = TextTree(text).token_at(TextPositions(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []
     if problem.rule == _TRAILING_COMMA and written == ",":

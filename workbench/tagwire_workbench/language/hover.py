@@ -14,9 +14,9 @@ from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 from tagwire_generator.model import MessageSpec
 from tagwire_workbench.language.completion import wire_form
 from tagwire_workbench.language.examples import field_example
-from tagwire_workbench.language.schema_places import place_of
+from tagwire_workbench.language.schema_nodes import place_of
 from tagwire_workbench.language.spec_names import MEMBERS, SpecNames, is_field, type_name
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 _MOST: Final = 48

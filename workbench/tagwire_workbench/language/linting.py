@@ -7,7 +7,7 @@ from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.settings import Settings
-from tagwire_generator.reading.places import placed
+from tagwire_generator.reading.positions import placed
 from tagwire_workbench.designs.findings import Finding
 from tagwire_workbench.designs.lint import chosen
 

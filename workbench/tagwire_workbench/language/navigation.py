@@ -1,7 +1,7 @@
 """Find where a name is declared, and where it is used."""
 
 from tagwire_workbench.language.spec_names import SpecNames
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
 
 
@@ -16,5 +16,5 @@ def references(text: str, offset: int) -> list[Span]:
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None:
-        return [name.span for name in names.struct_places(struct.text)]
-    return [name.span for name in names.field_places(field)] if field is not None else []
+        return [name.span for name in names.struct_positions(struct.text)]
+    return [name.span for name in names.field_positions(field)] if field is not None else []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tagwire_workbench.language.spec_names import MEMBERS
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 SymbolKind = Literal["message", "struct", "field", "entry"]

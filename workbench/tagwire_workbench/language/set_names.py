@@ -62,7 +62,7 @@ def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterat
     if is_register:
         yield from (use for use in names.register_uses if use.text == text)
     elif text in names.imports:
-        yield from names.struct_places(text)
+        yield from names.struct_positions(text)
 
 
 def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, list[Edit]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
-from tagwire_workbench.language.schema_places import place_of
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.schema_nodes import place_of
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 MEMBERS: Final = ("fields", "optionalFields")
@@ -95,13 +95,13 @@ class SpecNames:
         """Return the register name at the cursor."""
         return _touched(self.register_uses, offset)
 
-    def struct_places(self, text: str) -> list[Name]:
+    def struct_positions(self, text: str) -> list[Name]:
         """Return all occurrences of a struct name, the declaration first."""
         declared = self.structs.get(text)
         uses = [use for use in self.struct_uses if use.text == text and (declared is None or use.span != declared.span)]
         return [*([declared] if declared else []), *uses]
 
-    def field_places(self, name: Name) -> list[Name]:
+    def field_positions(self, name: Name) -> list[Name]:
         """Return all occurrences of the same field, the declaration first."""
         declared = self.declared(name)
         if declared is None:

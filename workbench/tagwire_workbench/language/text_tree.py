@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 
 _TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\r\n]*|/\*.*?(?:\*/|\Z))|(?P<string>"(?:[^"\\\r\n]|\\[^\r\n])*"?)"""

@@ -9,7 +9,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_workbench.language.editing import Edit
-from tagwire_workbench.language.text_places import Encoding, Position, Span, TextPlaces
+from tagwire_workbench.language.text_positions import Encoding, Position, Span, TextPositions
 from tagwire_workbench.language.text_tree import TextTree
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
@@ -22,7 +22,7 @@ class Document:
     def __init__(self, path: Path, text: str, encoding: Encoding) -> None:
         self.path = path
         self.text = text
-        self._places = TextPlaces(text, encoding)
+        self._places = TextPositions(text, encoding)
 
     def offset(self, position: types.Position) -> int:
         """Return the offset of a position."""

@@ -17,7 +17,7 @@ from tagwire_workbench.language.outline import Symbol, outline
 from tagwire_workbench.language.set_context import ALONE
 from tagwire_workbench.language.set_names import SetName, rename_in_set, set_name_at
 from tagwire_workbench.language.spec_names import SpecNames
-from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language_server.documents import Document, uri_of
 from tagwire_workbench.language_server.server import SpecServer

@@ -64,7 +64,7 @@ class AnswerMaker:
     def _check(self, registry: Registry, steps: Steps) -> None:
         """Report errors that don't depend on a request."""
         for key, fault in self.as_they_are.items():
-            with self.tree.faults_of((*steps, key)):
+            with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
         if self.raw is not None:
             self._check_bytes(self.raw, (*steps, "raw"))
@@ -80,7 +80,7 @@ class AnswerMaker:
 
     def _check_bytes(self, value: Any, steps: Steps) -> None:
         if not isinstance(value, Later):
-            with self.tree.faults_of(steps):
+            with self.tree.errors_of(steps):
                 as_bytes(value)
 
     def _check_header(self, name: str, value: Any, steps: Steps) -> None:
@@ -90,10 +90,10 @@ class AnswerMaker:
             struct = next((row.struct for row in cls.FIELDS if row.name == name), None)
             self._check_json(value, struct, steps, lambda known: self._header_fields({name: known}), name)
         else:
-            self.tree.add_fault(steps, f"{cls.NAME} has no field {name!r}{near(name, names)}", of_key=True)
+            self.tree.add_error(steps, f"{cls.NAME} has no field {name!r}{near(name, names)}", of_key=True)
 
     def _check_field(self, path: str, value: Any, registry: Registry, steps: Steps) -> None:
-        with self.tree.faults_of(steps):
+        with self.tree.errors_of(steps):
             (row,) = registry.select_response(self.response, path).fields
             self.rows[path] = row
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
@@ -113,7 +113,7 @@ class AnswerMaker:
             for step in _json_steps(cls, error.path.removeprefix(path)):
                 indexes = self.indexes.get(place)
                 place = (*place, indexes[step] if indexes is not None and isinstance(step, int) else step)
-            self.tree.add_fault(place, error.reason)
+            self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
         """Return the JSON of a value without lazy parts, after checking their keys; `cls` is its structs' class."""
@@ -131,7 +131,7 @@ class AnswerMaker:
                 made[key] = inner
             elif cls is not None and key not in (*rows, UNKNOWN_TAGS):
                 text = f"{cls.__name__} has no field {key!r}{near(key, rows)}"
-                self.tree.add_fault((*steps, key), text, of_key=True)
+                self.tree.add_error((*steps, key), text, of_key=True)
         return made
 
 

@@ -35,8 +35,8 @@ class Script:
         try:
             return find_registry(self.package)
         except click.BadParameter as error:
-            self.tree.add_fault(("package",), error.message)
-            self.tree.refuse_faults()
+            self.tree.add_error(("package",), error.message)
+            self.tree.raise_errors()
             raise
 
     def peer(self, registry: Registry) -> MockPeer:
@@ -48,9 +48,9 @@ class Script:
         for index, rule in enumerate(rules):
             _RuleReader(self.tree, ("rules", index), peer, kept, names).read(rule)
         for request, versions in self.tree.data.get("offer", {}).items():
-            with self.tree.faults_of(("offer", request)):
+            with self.tree.errors_of(("offer", request)):
                 peer.offer(request, str(versions))
-        self.tree.refuse_faults()
+        self.tree.raise_errors()
         return peer
 
 
@@ -70,7 +70,7 @@ class _RuleReader:
 
     def read(self, rule: dict[str, Any]) -> None:
         classes = None
-        with self.tree.faults_of((*self.steps, "request")):
+        with self.tree.errors_of((*self.steps, "request")):
             classes = self.peer.api(rule["request"])
         if classes is None:
             return
@@ -82,7 +82,7 @@ class _RuleReader:
         ]
         keeping = [(name, self.path(path, "keep", name)) for name, path in rule.get("keep", {}).items()]
         answers = self.answers(rule["reply"], values)
-        with self.tree.faults_of((*self.steps, "versions")):
+        with self.tree.errors_of((*self.steps, "versions")):
             versions = rule.get("versions")
             self.peer.on(
                 rule["request"],
@@ -93,7 +93,7 @@ class _RuleReader:
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
         """Return a path to a value of the request; None if it is invalid."""
-        with self.tree.faults_of((*self.steps, *steps)):
+        with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
 

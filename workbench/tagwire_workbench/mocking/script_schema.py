@@ -38,7 +38,7 @@ def check_shape(tree: Tree) -> None:
     """Raise ScriptError, with the position of each error, for a file that is not a script."""
     for error in _validator().iter_errors(tree.data):
         _add(tree, error)
-    tree.refuse_faults()
+    tree.raise_errors()
 
 
 def _add(tree: Tree, error: Any) -> None:
@@ -48,18 +48,18 @@ def _add(tree: Tree, error: Any) -> None:
             known = list(error.schema["properties"])
             for key in error.instance:
                 if key not in known:
-                    tree.add_fault((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
+                    tree.add_error((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
         case "required":
             for key in error.validator_value:  # each missing key is a separate error, which does not name the key
                 if key not in error.instance:
-                    tree.add_fault(steps, f"the key {key!r} is missing")
+                    tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
             kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
             expected = " or ".join(_KINDS[kind] for kind in kinds)
-            tree.add_fault(steps, f"expected {expected}, got {found(error.instance)}")
+            tree.add_error(steps, f"expected {expected}, got {found(error.instance)}")
         case "minimum":
-            tree.add_fault(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
+            tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
-            tree.add_fault(steps, "expected an answer, got an empty list")
+            tree.add_error(steps, "expected an answer, got an empty list")
         case _:  # the pattern of tags
-            tree.add_fault(steps, f"expected the number of a tag, got {found(error.instance)}")
+            tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")

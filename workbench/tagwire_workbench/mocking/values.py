@@ -26,7 +26,7 @@ _RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
 _QUOTE: Final = "; quote what YAML reads as something else"
 
 
-class ValueFault(TagwireError):
+class ScriptValueError(TagwireError):
     """A value that its form can't make."""
 
 
@@ -67,7 +67,7 @@ class ValueReader:
         """Return the value with its forms replaced, possibly by a `Later`."""
         form = _form_of(value)
         if form is not None:
-            with self.tree.faults_of(steps):
+            with self.tree.errors_of(steps):
                 return _read_form(form, value, self.setting)
             return _FAULTY
         if isinstance(value, dict):
@@ -89,11 +89,11 @@ def evaluated(value: Any, scene: Scene) -> Any:
 
 
 def as_bytes(value: Any) -> bytes:
-    """Decode base64 bytes in JSON. Raises ValueFault."""
+    """Decode base64 bytes in JSON. Raises ScriptValueError."""
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
-        raise ValueFault(
+        raise ScriptValueError(
             f"expected base64, got {shown(value)}; write {{$text: ...}} or {{$hex: ...}} for bytes"
         ) from None
 
@@ -108,7 +108,7 @@ def _base64(data: bytes) -> str:
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
-        raise ValueFault(f"expected host or port, got {shown(part)}")
+        raise ScriptValueError(f"expected host or port, got {shown(part)}")
     return Later(lambda scene: getattr(scene.request.address, part))
 
 
@@ -120,7 +120,7 @@ def _request(value: dict[str, Any], setting: Setting) -> Later:
 def _kept(value: dict[str, Any], setting: Setting) -> Later:
     name = value["$kept"]
     if name not in setting.kept:
-        raise ValueFault(f"no rule keeps {shown(name)}; {suggestion(name, sorted(setting.kept))}")
+        raise ScriptValueError(f"no rule keeps {shown(name)}; {suggestion(name, sorted(setting.kept))}")
     return Later(lambda scene: scene.kept.get(name))
 
 
@@ -132,7 +132,7 @@ def _hex(value: dict[str, Any], setting: Setting) -> str:
     try:
         return _base64(bytes.fromhex(value["$hex"]))
     except ValueError:
-        raise ValueFault(f"expected hex, got {shown(value['$hex'])}") from None
+        raise ScriptValueError(f"expected hex, got {shown(value['$hex'])}") from None
 
 
 def _records(value: dict[str, Any], setting: Setting) -> str:
@@ -143,7 +143,7 @@ def _records(value: dict[str, Any], setting: Setting) -> str:
     settings = {key: value[key] for key in ("format", "compression") if key in value}
     for key, each in settings.items():
         if not isinstance(each, str):
-            raise ValueFault(f"{key}: expected a string, got {found(each)}")
+            raise ScriptValueError(f"{key}: expected a string, got {found(each)}")
     return _base64(build(records, **settings).encode())
 
 
@@ -151,13 +151,13 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
     from tagwire.records import Record
 
     if not isinstance(value, dict):
-        raise ValueFault(f"expected a record such as {{key: k, value: v}}, got {found(value)}")
+        raise ScriptValueError(f"expected a record such as {{key: k, value: v}}, got {found(value)}")
     unknown = [key for key in value if key not in _RECORD_KEYS]
     if unknown:
-        raise ValueFault(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
+        raise ScriptValueError(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
     headers = value.get("headers") or {}
     if not isinstance(headers, dict):
-        raise ValueFault(f"expected headers such as {{name: value}}, got {found(headers)}")
+        raise ScriptValueError(f"expected headers such as {{name: value}}, got {found(headers)}")
     return Record(
         _integer(value, "offset", offset),
         _integer(value, "timestamp", 0),
@@ -170,7 +170,7 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
 def _integer(value: dict[str, Any], key: str, default: int) -> int:
     made = value.get(key, default)
     if not isinstance(made, int) or isinstance(made, bool):
-        raise ValueFault(f"{key}: expected an integer, got {found(made)}")
+        raise ScriptValueError(f"{key}: expected an integer, got {found(made)}")
     return made
 
 
@@ -182,7 +182,7 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
         return value.encode()
     form = _form_of(value)
     if form not in _BYTES:
-        raise ValueFault(f"expected a string, $text or $hex, got {found(value)}{_QUOTE}")
+        raise ScriptValueError(f"expected a string, $text or $hex, got {found(value)}{_QUOTE}")
     return as_bytes(_read_form(form, value, setting))
 
 
@@ -215,15 +215,15 @@ def _form_of(value: Any) -> str | None:
 
 
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
-    """Return the value of a form object. Raises ValueFault and other TagwireErrors."""
+    """Return the value of a form object. Raises ScriptValueError and other TagwireErrors."""
     if form not in FORMS:
-        raise ValueFault(f"there is no {form!r}; {suggestion(form, FORMS)}")
+        raise ScriptValueError(f"there is no {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]
     others = [key for key in value if key != form and key not in row.beside]
     if others:
-        raise ValueFault(f"{others[0]!r} can't stand beside {form}")
+        raise ScriptValueError(f"{others[0]!r} can't stand beside {form}")
     if not isinstance(value[form], row.kind):
-        raise ValueFault(
+        raise ScriptValueError(
             f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE if row.kind is str else ''}"
         )
     return row.read(value, setting)

@@ -78,7 +78,7 @@ class Tree:
         self.keys: dict[Steps, Place] = {}
         self.faults: list[tuple[Place, str]] = []
 
-    def add_fault(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
+    def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at a value or its key; if that is not written, at the nearest enclosing value."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
@@ -87,14 +87,14 @@ class Tree:
         self.faults.append((place, text))
 
     @contextmanager
-    def faults_of(self, steps: Steps) -> Generator[None]:
+    def errors_of(self, steps: Steps) -> Generator[None]:
         """Add a TagwireError raised in the block as an error of the value."""
         try:
             yield
         except TagwireError as error:
-            self.add_fault(steps, str(error))
+            self.add_error(steps, str(error))
 
-    def refuse_faults(self) -> None:
+    def raise_errors(self) -> None:
         """Raise ScriptError if there are errors."""
         lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted({*self.faults})]
         if lines:
@@ -136,7 +136,7 @@ def read_tree(path: Path) -> Tree:
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
     tree.data = _Maker(tree).made(node, ())
-    tree.refuse_faults()
+    tree.raise_errors()
     return tree
 
 
@@ -172,7 +172,7 @@ class _Maker:
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
-            self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
+            self.tree.add_error(steps, f"the tag {node.tag} has no meaning here")
         self.around.append(node)
         made = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
         self.around.pop()
@@ -200,15 +200,15 @@ class _Maker:
         if name == "str":
             text = _text(node.value)
             if text is None:
-                self.tree.add_fault(steps, f"{shown(node.value)} has half of a surrogate pair")
+                self.tree.add_error(steps, f"{shown(node.value)} has half of a surrogate pair")
             return text
         kind = _SCALARS.get(name)
         if kind is None:
-            self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
+            self.tree.add_error(steps, f"the tag {node.tag} has no meaning here")
         elif len(node.value) > _LONGEST:
-            self.tree.add_fault(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
+            self.tree.add_error(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
         elif not re.fullmatch(kind.pattern, node.value):
-            self.tree.add_fault(steps, f"expected {kind.name}, got {shown(node.value)}")
+            self.tree.add_error(steps, f"expected {kind.name}, got {shown(node.value)}")
         else:
             return kind.make(node.value)
         return None

@@ -118,14 +118,14 @@ def _write(data: bytes) -> None:
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
 
-def main(is_packed: bool) -> None:
+def main(is_compressed: bool) -> None:
     """Write the frames until the input ends. Raises OSError."""
     is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed
-        _write(b"".join(pack(pieces) if is_packed else pieces))
+        _write(b"".join(pack(pieces) if is_compressed else pieces))
         is_empty = False
-    if is_packed and is_empty:
+    if is_compressed and is_empty:
         _write(b"".join(_compressed([])))  # gzip rejects a file without members
 
 

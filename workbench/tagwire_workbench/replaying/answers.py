@@ -16,7 +16,7 @@ from tagwire_workbench.replaying.ordering import by_key
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire_workbench.replaying.carrying import Carried
+    from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
 """Fields that reflect a server's load, and the growth of its metadata log."""
@@ -102,7 +102,7 @@ def answer_differences(
     recorded: bytes,
     received: bytes,
     ignored: Ignored,
-    carried: "Carried",
+    carried: "IdMapping",
 ) -> list[Difference]:
     """Return the differing fields of an answer; differing ids are mapped from here on.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tagwire.log.compaction import Compaction
     from tagwire.records import Record
 
-__all__ = ["command", "rule_options", "tell_compaction"]
+__all__ = ["command", "print_compaction", "rule_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -130,11 +130,11 @@ def command(
     compaction = Compaction(limits=limits_of(limits), skip=skipped if is_lenient else None, **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
     for report in _compacted(paths, output, compaction, explain, resumes=resumes):
-        tell_compaction(report, as_json=as_json)
+        print_compaction(report, as_json=as_json)
     skipped.end()
 
 
-def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
+def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
     """Print the result for a partition."""
     if as_json:
         write_json_line(
@@ -154,7 +154,7 @@ def _compacted(
 ) -> "Iterator[CompactReport]":
     """Compact the partitions in and below folders, and copy the broker's files next to them."""
     from tagwire.log.compact import compact_partition
-    from tagwire.log.convert import carry_directory_files
+    from tagwire.log.convert import copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
     place = partial(target_of, output=output)
@@ -165,7 +165,7 @@ def _compacted(
                 yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
         # After each path, so that the output is complete even if a later path fails.
-        carry_directory_files(folders, keeps_producers=True)
+        copy_directory_files(folders, keeps_producers=True)
 
 
 def _segments(report: "CompactReport") -> list[dict[str, Any]]:

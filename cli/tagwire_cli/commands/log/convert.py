@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tagwire.log.loss_report import LossReport
     from tagwire.records import FormatSet
 
-__all__ = ["command", "tell_conversion"]
+__all__ = ["command", "print_conversion"]
 
 _COLUMNS = (
     Column("file", style="cyan"),
@@ -88,10 +88,10 @@ def command(
     skipped = Skipped()
     size, skip = BatchSize(batch_bytes, batch_records), skipped if is_lenient else None
     conversion = Conversion(to, codec, size, format, limits_of(limits), skip)
-    tell_conversion(_converted(paths, output, conversion, resumes=resumes), skipped, as_json=as_json)
+    print_conversion(_converted(paths, output, conversion, resumes=resumes), skipped, as_json=as_json)
 
 
-def tell_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
+def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
     """Print the converted segments and the losses. Exits with 1 if anything was lost or skipped."""
     from tagwire.log.loss_report import LossReport
 
@@ -117,7 +117,7 @@ def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
     """Convert the partitions in and below folders, and copy the broker's files next to them."""
-    from tagwire.log.convert import carry_directory_files, convert_partition
+    from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
     place = partial(target_of, output=output)
@@ -127,7 +127,7 @@ def _converted(
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
         # After each path, so that the output is complete even if a later path fails.
-        carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
+        copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:

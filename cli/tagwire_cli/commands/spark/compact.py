@@ -8,19 +8,19 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option, json_option
 from tagwire_cli.arguments.spark_options import (
+    location_argument,
     opened_session,
     output_option,
-    places_argument,
     spark_options,
     storage_option,
 )
-from tagwire_cli.commands.log.compact import rule_options, tell_compaction
+from tagwire_cli.commands.log.compact import print_compaction, rule_options
 
 __all__ = ["command"]
 
 
 @click.command("compact")
-@places_argument
+@location_argument
 @output_option("DIR", "Write the partitions to this folder")
 @rule_options
 @format_option
@@ -51,4 +51,4 @@ def command(
     with opened_session(master, remote, conf) as spark:
         reports = compact_logs(spark, paths, output, **rules)
     for report in reports:
-        tell_compaction(report, as_json=as_json)
+        print_compaction(report, as_json=as_json)

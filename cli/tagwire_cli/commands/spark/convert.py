@@ -8,19 +8,19 @@ import click
 
 from tagwire_cli.arguments.log_options import conversion_options, format_option, json_option, new_format_option
 from tagwire_cli.arguments.spark_options import (
+    location_argument,
     opened_session,
     output_option,
-    places_argument,
     spark_options,
     storage_option,
 )
-from tagwire_cli.commands.log.convert import tell_conversion
+from tagwire_cli.commands.log.convert import print_conversion
 
 __all__ = ["command"]
 
 
 @click.command("convert")
-@places_argument
+@location_argument
 @new_format_option(help="The new format; default: unchanged.")
 @conversion_options
 @output_option("DIR", "Write the partitions to this folder")
@@ -52,4 +52,4 @@ def command(
 
     with opened_session(master, remote, conf) as spark:
         reports = convert_logs(spark, paths, output, **conversion)
-    tell_conversion(reports, as_json=as_json)
+    print_conversion(reports, as_json=as_json)

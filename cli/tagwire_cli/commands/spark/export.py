@@ -8,9 +8,9 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option, json_option
 from tagwire_cli.arguments.spark_options import (
+    location_argument,
     opened_session,
     output_option,
-    places_argument,
     spark_options,
     storage_option,
 )
@@ -31,7 +31,7 @@ _COLUMNS: Final = (
 
 
 @click.command("export")
-@places_argument
+@location_argument
 @output_option("PARQUET", "Write to this folder")
 @click.option("--columns", metavar="NAME,...", help="The columns of the table; default: all of kafka_log.")
 @click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")

@@ -49,7 +49,7 @@ fault:
     return TW_NO_MEMORY;
 }
 
-int tw_make_words_schema(struct ArrowSchema *schema)
+int tw_make_dictionary_schema(struct ArrowSchema *schema)
 {
     schema->dictionary = tw_zeroed(1, sizeof *schema);
     if (schema->dictionary != NULL && tw_make_schema(schema->dictionary, "u", "", 0, 0) == 0)
@@ -62,7 +62,7 @@ static int tw_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to
 {
     if (tw_make_schema(to, from->format, from->name, from->flags, from->n_children) < 0)
         return TW_NO_MEMORY;
-    if (from->dictionary != NULL && tw_make_words_schema(to) < 0)
+    if (from->dictionary != NULL && tw_make_dictionary_schema(to) < 0)
         return TW_NO_MEMORY;
     for (int64_t index = 0; index < from->n_children; index++) {
         if (tw_copy_schema(from->children[index], to->children[index]) < 0) {

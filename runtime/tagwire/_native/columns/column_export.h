@@ -13,7 +13,7 @@
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
 /* Make a schema dictionary-encoded: numbers that index strings. Releases the schema on failure. */
-int tw_make_words_schema(struct ArrowSchema *schema);
+int tw_make_dictionary_schema(struct ArrowSchema *schema);
 
 /* Export the values of a column as an array; the frame must be complete. */
 int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);

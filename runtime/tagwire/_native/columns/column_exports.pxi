@@ -38,8 +38,8 @@ cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
         flags |= ARROW_FLAG_MAP_KEYS_SORTED
     cdef bytes format = column.format.encode(), name = column.name.encode()
     check(tw_make_schema(schema, format, name, flags, len(column.children)))
-    if column.is_words:
-        check(tw_make_words_schema(schema))
+    if column.is_dictionary:
+        check(tw_make_dictionary_schema(schema))
     try:
         for index, child in enumerate(column.children):
             fill_schema(schema.children[index], child)

@@ -123,7 +123,7 @@ cdef extern from "columns/column_export.h" nogil:
     void tw_free(void *)
     void *tw_zeroed(size_t, size_t)
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
-    int tw_make_words_schema(ArrowSchema_c *)
+    int tw_make_dictionary_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
     int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)

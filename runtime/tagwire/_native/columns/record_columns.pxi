@@ -19,7 +19,7 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan:
-    """The plan for batches of one format: for their records, or with `heads_only` only for their headers.
+    """The plan for batches of one format: for their records, or with `headers_only` only for their headers.
 
     With `verified`, the checksums of header-only batches are verified.
     """
@@ -33,12 +33,12 @@ cdef class RecordPlan:
     cdef dict words
     cdef tw_constant *file  # the constant that changes with each file; or NULL
 
-    def __cinit__(self, Shape shape, format, bint heads_only, bint verified, dict words):
+    def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
-        cdef bint is_outline = heads_only and not verified
+        cdef bint is_outline = headers_only and not verified
         plan = format.plans.outline if is_outline else format.plans.head
         records = format.plans.records
-        if plan is None or (records is None and not heads_only):
+        if plan is None or (records is None and not headers_only):
             raise NotNative(f"the engine has no plan for {format.name}")
         self.shape, self.format = shape, format
         self.kept = [plan, records]
@@ -50,11 +50,11 @@ cdef class RecordPlan:
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.head_sinks = self.head_sinks()
         self.roles()
-        if not heads_only:
+        if not headers_only:
             self.c.record = <const tw_struct *>PyCapsule_GetPointer(records.structure, "tagwire._engine.tw_struct")
             self.records(records)
         self.c.leaves_wrappers = verified and self.c.is_message
-        self.constants(heads_only)
+        self.constants(headers_only)
 
     cdef void *memory(self, size_t size) except NULL:
         cdef Block block = Block(size)
@@ -178,16 +178,16 @@ cdef class RecordPlan:
 
     # ------------------------------------------------------------ constants
 
-    cdef int constants(self, bint heads_only) except -1:
+    cdef int constants(self, bint headers_only) except -1:
         cdef tw_constant *constants = <tw_constant *>self.memory(len(self.shape.root.children) * sizeof(tw_constant))
         self.c.constants = constants
         for column in self.shape.root.children:
             if not column.of_record:
-                self.constant(&constants[self.c.constants_count], column, heads_only)
+                self.constant(&constants[self.c.constants_count], column, headers_only)
                 self.c.constants_count += 1
         return 0
 
-    cdef int constant(self, tw_constant *c, object column, bint heads_only) except -1:
+    cdef int constant(self, tw_constant *c, object column, bint headers_only) except -1:
         kind, name, only_if = column.source
         group = self.format.bits.get(name)
         c.column = self.shape.index(column)
@@ -197,14 +197,14 @@ cdef class RecordPlan:
             self.file = c
         elif kind == "format":
             c.number = word(self.words[name], self.format.name)
-        elif kind == "bits" and column.is_words:
+        elif kind == "bits" and column.is_dictionary:
             self.named_bits(c, name, group)
         elif kind == "bits":
             if group is not None:
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and heads_only and self.c.is_message:  # only a wrapper's messages have the offset
+            if name == "base_offset" and headers_only and self.c.is_message:  # only a wrapper's messages have the offset
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1

@@ -23,11 +23,11 @@ cdef class RecordColumns:
     cdef list room  # bytes in each column of the last frame, as a guess for the next frame
     cdef Spares spares
 
-    def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
+    def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
                   Spares spares not None, bint verified=False, bint ordered=False):
         self.shape = Shape(root)
-        self.words = {column.name: {} for column in root.children if column.is_words}
-        self.plans = [RecordPlan(self.shape, format, heads_only, verified, self.words) for format in formats.formats]
+        self.words = {column.name: {} for column in root.children if column.is_dictionary}
+        self.plans = [RecordPlan(self.shape, format, headers_only, verified, self.words) for format in formats.formats]
         self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
@@ -42,7 +42,7 @@ cdef class RecordColumns:
         """Set how to choose a batch's plan. Raises NotNative if magic bytes at their usual positions don't decide."""
         cdef RecordPlan plan
         for plan in self.plans:
-            format, places = plan.format, plan.format.head_positions
+            format, places = plan.format, plan.format.header_positions
             if format is formats.alone:
                 self.b.alone = &plan.c
             elif format in formats.by_magic.values() and format.magic < TW_MAGICS:
@@ -145,7 +145,7 @@ cdef class RecordColumns:
 
     cdef int unpack(self) except -100:
         """Prepare to read compressed records. Return an error code if they can't be decompressed within the limits."""
-        from tagwire.wire.compression import PackingFault, unpack_in_place
+        from tagwire.wire.compression import DecompressionError, unpack_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
         cdef int64_t size = self.b.head[plan.packed]
@@ -157,7 +157,7 @@ cdef class RecordColumns:
         packed = PyMemoryView_FromMemory(<char *>self.b.w.spans[plan.packed], size, PyBUF_READ)
         try:
             self.unpacked = unpack_in_place(self.plan().codecs[codec], packed, self.limits)
-        except PackingFault:
+        except DecompressionError:
             return TW_REFUSED
         finally:
             packed.release()

@@ -298,11 +298,11 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
     """Return the decompressed bytes; None if decompression fails."""
-    from tagwire.wire.compression import PackingFault, unpack
+    from tagwire.wire.compression import DecompressionError, unpack
 
     try:
         return unpack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size), <object>limits)
-    except PackingFault:
+    except DecompressionError:
         return None
 
 

@@ -153,14 +153,14 @@ cdef class Plan:
     # ------------------------------------------------------------ walking without objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return where the error is, as expected by `tagwire.interpreter.fault_places`; None if there is no error."""
+        """Return where the error is, as expected by `tagwire.interpreter.error_positions`; None if there is no error."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
         """Raise the error in bytes that the loop rejected; return if the walk accepts them."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
-            from tagwire.interpreter.fault_places import refuse_bytes
+            from tagwire.interpreter.error_positions import refuse_bytes
 
             refuse_bytes(self.source, buf, place, limits)
         return 0
@@ -256,7 +256,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether there are tagged fields that the version knows."""
     cdef readonly object place
-    """Where the error is, as expected by `tagwire.interpreter.fault_places`; None if there is no error."""
+    """Where the error is, as expected by `tagwire.interpreter.error_positions`; None if there is no error."""
     cdef readonly list open
     """The rows of the spans around the error, outermost first."""
 

@@ -3,7 +3,7 @@
  * decode.h does not track positions, so that valid messages pay nothing for that. This walk follows the same plan, at a
  * fraction of the cost of creating objects, and stops where the interpreter would stop. It keeps the position and the
  * limits left; the path is built while the recursion unwinds. The interpreter then reads on from that position, fails
- * at once, and raises its own error (tagwire.interpreter.fault_places).
+ * at once, and raises its own error (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 for an error or with an exception.
  */
@@ -13,7 +13,7 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* What the interpreter continues with: the names of tagwire.interpreter.fault_places. */
+/* What the interpreter continues with: the names of tagwire.interpreter.error_positions. */
 enum tw_site {
     TW_NO_FAULT,
     TW_AT_VALUE,       /* the value at the path, from its first byte */

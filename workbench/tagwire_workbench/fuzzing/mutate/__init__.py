@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.fuzzing.framing import Framing, FramingError
     from tagwire_workbench.fuzzing.mutate.mutation import Fault, Mutation
     from tagwire_workbench.fuzzing.mutate.mutator import Mutator
-    from tagwire_workbench.fuzzing.mutate.wrong import DIALECT_RULES, RULES
+    from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES
 
 __all__ = ["DIALECT_RULES", "RULES", "Fault", "Framing", "FramingError", "Mutation", "Mutator"]
 
@@ -27,7 +27,7 @@ _MODULES = {
     "tagwire_workbench.fuzzing.framing": ("Framing", "FramingError"),
     "tagwire_workbench.fuzzing.mutate.mutation": ("Fault", "Mutation"),
     "tagwire_workbench.fuzzing.mutate.mutator": ("Mutator",),
-    "tagwire_workbench.fuzzing.mutate.wrong": ("DIALECT_RULES", "RULES"),
+    "tagwire_workbench.fuzzing.mutate.rule_breaks": ("DIALECT_RULES", "RULES"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

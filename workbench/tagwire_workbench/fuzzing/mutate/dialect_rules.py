@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.layout import Array, TaggedSection
 from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.mutate.mutation import Fault
-from tagwire_workbench.fuzzing.mutate.odd import entry_bytes, fresh
+from tagwire_workbench.fuzzing.mutate.valid_edits import entry_bytes, fresh
 from tagwire_workbench.fuzzing.sites import Site, splice
 
 _Broken = tuple[bytes, Fault]

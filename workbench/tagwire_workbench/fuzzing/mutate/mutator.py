@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from tagwire.message.base import Message
 from tagwire_workbench.fuzzing.corpus.shapes import seeds
 from tagwire_workbench.fuzzing.framing import Framing, FramingError, Input
+from tagwire_workbench.fuzzing.mutate.bit_noise import bit_noise_patch
 from tagwire_workbench.fuzzing.mutate.mutation import Kind, Mutation
-from tagwire_workbench.fuzzing.mutate.near import near_patch
-from tagwire_workbench.fuzzing.mutate.odd import odd_edit
-from tagwire_workbench.fuzzing.mutate.wrong import DIALECT_RULES, RULES, wrong_edit
+from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES, rule_break
+from tagwire_workbench.fuzzing.mutate.valid_edits import valid_edit
 from tagwire_workbench.fuzzing.sites import Patch, Site, sites_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Mutator:
             changes.append("a new seed")
             assert read is not None
         for _ in range(random.choice((1, 1, 2, 3)) if kind == "valid" else random.choice((0, 0, 1))):
-            edit = odd_edit(read, _sites(read), random)
+            edit = valid_edit(read, _sites(read), random)
             edited = None if edit is None else self.framing.read(edit.spliced.data)
             if edit is not None and edited is not None:
                 changes.append(f"{edit.path}: {edit.what}" if edit.path else edit.what)
@@ -101,7 +101,7 @@ class Mutator:
         if kind == "valid":
             canonical = read.trace.canonical
             return Mutation(read.data, kind, tuple(changes), None, canonical, read.cls, read.version)
-        broken = wrong_edit(read, _sites(read), random, rule)
+        broken = rule_break(read, _sites(read), random, rule)
         if broken is None:
             return None
         wrong, fault = broken
@@ -116,7 +116,7 @@ class Mutator:
             read = self.framing.read(data)
             changes.append("a new seed")
             assert read is not None
-        what, path, patch = near_patch(data, _sites(read), random)
+        what, path, patch = bit_noise_patch(data, _sites(read), random)
         changes.append(f"{path}: {what}" if path else what)
         return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
 

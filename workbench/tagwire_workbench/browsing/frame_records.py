@@ -6,7 +6,7 @@ If these functions can't decide, the caller explains the frame.
 from typing import Any
 
 from tagwire.errors import TagwireError
-from tagwire.records.carried import decode_records
+from tagwire.records.message_records import decode_records
 from tagwire_cli.explaining.units import Asked
 
 
@@ -22,7 +22,7 @@ def are_fine(asked: Asked, message: Any, version: int) -> bool:
     return True
 
 
-def unpacked_records(asked: Asked, message: Any, version: int) -> list[bytes] | None:
+def decompressed_records(asked: Asked, message: Any, version: int) -> list[bytes] | None:
     """Return the decompressed records of a message; None if only its trace can show them."""
     found = []
     try:
@@ -30,7 +30,7 @@ def unpacked_records(asked: Asked, message: Any, version: int) -> list[bytes] | 
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.described_by.records is None:  # a wrapper message, whose content may be compressed again
+                if batch.record_format.records is None:  # a wrapper message, whose content may be compressed again
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:

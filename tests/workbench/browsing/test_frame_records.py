@@ -10,7 +10,7 @@ from tagwire.captures import CapturedFrame, read
 from tagwire_cli.explaining.units import explain_captured
 from tagwire_workbench.browsing import frame_listing
 from tagwire_workbench.browsing.frame_listing import FrameListing
-from tagwire_workbench.browsing.listing import Looked
+from tagwire_workbench.browsing.listing import ExplainedEntry
 from tagwire_workbench.browsing.searching import texts_of
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
@@ -56,7 +56,7 @@ def test_they_agree_with_the_trace(
         frame = listing.file.frame(listing.table, entry)
         shown = explain_captured(listing.asked, frame)
         assert bool(listing.find_fault(entry)) == bool(shown.fault), entry
-        assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(Looked(frame.data, shown))), entry
+        assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(ExplainedEntry(frame.data, shown))), entry
 
 
 def test_records_that_are_fine_need_no_trace(

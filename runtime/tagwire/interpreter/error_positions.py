@@ -16,7 +16,7 @@ from tagwire.interpreter.ruled_cursor import TagFields
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
 
-__all__ = ["FaultPlace", "Site", "read_on", "refuse_bytes"]
+__all__ = ["ErrorPosition", "Site", "read_on", "refuse_bytes"]
 
 T = TypeVar("T")
 
@@ -33,16 +33,16 @@ class Site(IntEnum):
     MESSAGE_END = 7
 
 
-FaultPlace = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
+ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
 """Site, path, position, end of the extent, tag, tag size, and counts: elements, unknown tags, unknown tag bytes."""
 
 
-def refuse_bytes(layout: Layout, data: bytes, place: FaultPlace, limits: Limits) -> None:
+def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
     """Raise the DecodeError for an error at `place`, or LimitError if a limit is the reason."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 
 
-def read_on(reader: LayoutReader, place: FaultPlace) -> None:
+def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
     """Continue reading at `place`, which raises; the reader's recorder already has everything before it."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts

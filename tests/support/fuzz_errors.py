@@ -1,6 +1,6 @@
 """Compare the native engine with the interpreter on many damaged inputs; errors must match exactly.
 
-    python tests/support/fuzz_faults.py --count 20000000 --seed 20
+    python tests/support/fuzz_errors.py --count 20000000 --seed 20
 
 Unlike `make fuzz`, this is not guided by coverage and compares decoding alone, so it tries about 10,000 inputs per
 second. Every message version gets its share of inputs: damaged bytes of Kafka's own classes and of the draft
@@ -20,7 +20,7 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from compared_faults import NO_LIMITS, any_limits, closed_way
+from compared_errors import NO_LIMITS, any_limits, closed_way
 from damage import Sample, damaged, samples
 from test_engines_agree import identical
 

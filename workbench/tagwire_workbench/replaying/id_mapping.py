@@ -41,7 +41,7 @@ _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 """Fields that show whether two elements correspond."""
 
 
-class Carried:
+class IdMapping:
     """The mapping from recorded ids and epochs to the server's."""
 
     def __init__(self, registry: "Registry") -> None:

@@ -59,7 +59,7 @@ class Edit(NamedTuple):
 _Change = tuple[str, Spliced]
 
 
-def odd_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
+def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
     """Return an edit at a random site; None if no site of the message can be edited."""
     places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
     for site in random.sample(places, min(len(places), _TRIES)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagwire_workbench.language.text_places import Encoding, Position, TextPlaces
+from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions
 
 TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
 # offsets: a0 \n1 "2 face3 e4 x5 "6 \r7 \n8 b9 \r10 c11
@@ -27,7 +27,7 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
     ],
 )
 def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:
-    places = TextPlaces(TEXT, encoding)
+    places = TextPositions(TEXT, encoding)
     assert places.position(offset) == position
     assert places.offset(Position(*position)) == offset
 
@@ -37,11 +37,11 @@ def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -
     [((1, 2), 3), ((1, 99), 7), ((0, 99), 1), ((2, 7), 10), ((99, 0), 12), ((3, 99), 12)],
 )
 def test_what_is_outside_is_the_nearest_place(position: tuple[int, int], offset: int) -> None:
-    assert TextPlaces(TEXT).offset(Position(*position)) == offset
+    assert TextPositions(TEXT).offset(Position(*position)) == offset
 
 
 @pytest.mark.parametrize(
     ("line", "column", "offset"), [(1, 1, 0), (2, 3, 4), (3, 1, 9), (3, 3, 11), (99, 1, 9), (0, 0, 0), (3, 99, 12)]
 )
 def test_problems_count_characters_and_line_feeds(line: int, column: int, offset: int) -> None:
-    assert TextPlaces(TEXT).of_problem(line, column) == offset
+    assert TextPositions(TEXT).of_problem(line, column) == offset

@@ -33,11 +33,11 @@ class Key(NamedTuple):
     is_required: bool
     is_extension: bool
     """Whether only the tagwire dialect has the key."""
-    place: "SchemaPlace"
+    place: "SchemaNode"
     """The schema of its value."""
 
 
-class SchemaPlace:
+class SchemaNode:
     """The schema of one value; `kind` is the name of its `$defs`, "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
@@ -49,31 +49,31 @@ class SchemaPlace:
             self.description = self.description or str(node.get("description", ""))
         self._node = node
 
-    def shaped(self, shape: Shape) -> "SchemaPlace":
+    def shaped(self, shape: Shape) -> "SchemaNode":
         """Return the schema for a value of this shape, where a single item may replace a list."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
         branch = "then" if shape == {"object": "object", "array": "list"}[condition] else "else"
-        return SchemaPlace(self._node[branch])
+        return SchemaNode(self._node[branch])
 
     def all_keys(self) -> Iterator[Key]:
         """Yield the keys of an object."""
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
-            place = SchemaPlace(node)
+            place = SchemaNode(node)
             yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
 
     def key(self, name: str) -> Key | None:
         """Return the key with this name; any name is valid if the schema has additional properties."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
-        return Key(name, "", False, False, SchemaPlace(others)) if found is None and others else found
+        return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
 
-    def items(self) -> "SchemaPlace | None":
+    def items(self) -> "SchemaNode | None":
         """Return the schema of a list's items, or None."""
         node = self.shaped("list")._node
-        return SchemaPlace(node["items"]) if "items" in node else None
+        return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
         """Return the enumerated values, without null and without alternative spellings of true and false."""
@@ -93,7 +93,7 @@ class SchemaPlace:
         return (types,) if isinstance(types, str) else tuple(types)
 
 
-def place_of(value: Value) -> SchemaPlace | None:
+def place_of(value: Value) -> SchemaNode | None:
     """Return the schema of a value in a tree; None if the schema doesn't define the value."""
     path: list[Value] = []
     at: Value | None = value
@@ -101,7 +101,7 @@ def place_of(value: Value) -> SchemaPlace | None:
         path.append(at)
         at = at.parent
     root = path.pop()
-    place: SchemaPlace | None = _root(root)
+    place: SchemaNode | None = _root(root)
     for step in reversed(path):
         if place is None:
             return None
@@ -115,13 +115,13 @@ def place_of(value: Value) -> SchemaPlace | None:
     return place
 
 
-def _root(root: Value) -> SchemaPlace:
+def _root(root: Value) -> SchemaNode:
     """Return the schema for the spec's type."""
     node = schema()
     while "if" in node:
         is_it = node["if"]["properties"]["type"]["const"] == root.word("type")
         node = node["then" if is_it else "else"]
-    return SchemaPlace(node)
+    return SchemaNode(node)
 
 
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:

@@ -32,7 +32,7 @@ class Span(NamedTuple):
         return self.start <= offset <= self.end
 
 
-class TextPlaces:
+class TextPositions:
     """The positions of one document. Positions outside are clamped to the nearest valid one."""
 
     def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:

@@ -19,7 +19,7 @@ LONGEST: Final = 64
 """The number of header bytes that include the magic byte and the last offset in every format."""
 
 
-class SumPlace(NamedTuple):
+class ChecksumPosition(NamedTuple):
     """The checksum of a format, with positions relative to the end of the length."""
 
     algorithm: str
@@ -30,7 +30,7 @@ class SumPlace(NamedTuple):
     """The name of the first field that the checksum covers."""
 
 
-class HeadPositions:
+class HeaderPositions:
     """The positions in one format, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
@@ -82,13 +82,15 @@ class HeadPositions:
             return None
         return _width(self._items_before(item.name)[self._extent + 1 :])
 
-    def _sum(self) -> SumPlace | None:
+    def _sum(self) -> ChecksumPosition | None:
         item = next((each for each in self._head.root.items if isinstance(each.type, Checksum)), None)
         if item is None or not isinstance(item.type, Checksum) or self._extent < 0 or item.condition is not None:
             return None
         at = _width(self._items_before(item.name)[self._extent + 1 :])
         begin = _width(self._items_before(item.type.first)[self._extent + 1 :])
-        return None if at is None or begin is None else SumPlace(item.type.algorithm, at, begin, item.type.first)
+        return (
+            None if at is None or begin is None else ChecksumPosition(item.type.algorithm, at, begin, item.type.first)
+        )
 
     def _items_before(self, name: str) -> tuple[Item, ...]:
         items = self._head.root.items

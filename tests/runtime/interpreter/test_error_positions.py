@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from compared_faults import (
+from compared_errors import (
     BOUNDS,
     NO_LIMITS,
     any_limits,
@@ -19,7 +19,7 @@ from compared_faults import (
     writing_differs,
 )
 from damage import Sample, damaged, samples
-from odd_values import with_odd_value
+from mistaken_values import with_odd_value
 
 import tagwire
 import tagwire_messages as messages

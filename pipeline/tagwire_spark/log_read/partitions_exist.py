@@ -12,7 +12,7 @@ from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_read.query import ALL, LogQuery
 
-__all__ = ["check_asked_for"]
+__all__ = ["check_partitions_exist"]
 
 _NAMED: Final = 5
 """Number of names listed in an error."""
@@ -20,7 +20,7 @@ _NAMED: Final = 5
 _Keys = Set[tuple[str, int]]
 
 
-def check_asked_for(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
+def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError for a topic or partition in the options that doesn't exist.
 
     `there` returns all partitions, or None if the log may be empty. It is called only if some names are not among the

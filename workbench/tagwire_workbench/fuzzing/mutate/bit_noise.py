@@ -15,7 +15,7 @@ from tagwire_workbench.fuzzing.corpus.dictionary import BOUNDS
 from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
-def near_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
+def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
     """Return the change, its path, and the patch; without sites, at any position."""
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))

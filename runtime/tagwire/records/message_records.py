@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _OF_THE_FIELD = ("v0", "v1", "v2")
 
 
-class CarriedRecords:
+class MessageRecords:
     """The records of one field of a message. Iteration reads its batches one by one."""
 
     __slots__ = ("_only", "_partial", "data", "format", "holders", "limits", "path")
@@ -83,7 +83,7 @@ def decode_records(
     format: FormatName | None = None,
     partial: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[CarriedRecords]:
+) -> Iterator[MessageRecords]:
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
     `version`, by default the latest, is the version that the message was decoded in, which determines the records'
@@ -95,7 +95,7 @@ def decode_records(
     is_partial = message.KIND == "response" if partial is None else partial
     how = {"partial": is_partial, "only": message.KIND == "request" and format is None}
     return (
-        CarriedRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, **how)
+        MessageRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, **how)
         for path, holders, row in _places((message,), "", format_of_row)
     )
 
@@ -151,9 +151,9 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
 # ---------------------------------------------------------------- fields with records
 
 
-def carries_records(cls: type[Struct]) -> bool:
+def has_records_field(cls: type[Struct]) -> bool:
     """Whether a struct, or a struct in it, has a field for records."""
-    return any(_is_carrier(row) or (row.struct is not None and carries_records(row.struct)) for row in cls.FIELDS)
+    return any(_is_carrier(row) or (row.struct is not None and has_records_field(row.struct)) for row in cls.FIELDS)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
@@ -183,7 +183,7 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
-    if not carries_records(cls):
+    if not has_records_field(cls):
         raise TagwireError(f"{cls.NAME} carries no records")
     found = formats_by_row(cls, asked, format)
     if not _names_any(cls, found):
@@ -252,14 +252,14 @@ class _Conversion:
                 continue
             if self.source(row):
                 format, partial = self.source(row), self.is_response
-                carried = CarriedRecords(at, holders, value, format, self.limits, partial=partial)
+                carried = MessageRecords(at, holders, value, format, self.limits, partial=partial)
                 changes[row.name] = self.records(carried, format_of(self.target(row)))
             elif row.struct is not None:
                 inner = tuple([self.struct((*holders, each), where) for where, each in _structs(row, value, at)])
                 changes[row.name] = inner if row.type.startswith("[]") else inner[0]
         return holders[-1].replace(**changes) if changes else holders[-1]
 
-    def records(self, carried: CarriedRecords, target: Format) -> Any:
+    def records(self, carried: MessageRecords, target: Format) -> Any:
         """Return the bytes of a field in another format; if all batches may stay, the original bytes."""
         parts: list[bytes] = []
         read, is_changed = 0, False

@@ -24,11 +24,11 @@ from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_data
 
-__all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
+__all__ = ["SpecData", "SpecReader", "SpecSources", "from_file", "from_folder"]
 
 
 @dataclass(slots=True)
-class SpecTexts:
+class SpecSources:
     """A spec set after reading: valid messages, and the problems of invalid files."""
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
@@ -57,12 +57,12 @@ class SpecReader:
     def __init__(self) -> None:
         self._known: dict[Hashable, ReadResult] = {}
 
-    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
+    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecSources:
         """Read the specs of a set. Problems are part of the result, not raised.
 
         `beside` are other files of the set, whose shared structs and registers the specs can use.
         """
-        found, files, beside = SpecTexts(), list(files), list(beside)
+        found, files, beside = SpecSources(), list(files), list(beside)
         importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
         registers = registers_among(each.data for each in (*beside, *files))
         shared = SharedStructs(importable.values(), options, registers)
@@ -79,7 +79,7 @@ class SpecReader:
                 self._add_imported(found, result.message, shared)
         return found
 
-    def _add_imported(self, found: SpecTexts, spec: MessageSpec, shared: SharedStructs) -> None:
+    def _add_imported(self, found: SpecSources, spec: MessageSpec, shared: SharedStructs) -> None:
         """Add the shared structs that a spec imports."""
         for each in spec.imports:
             struct, known = shared.read(each.name).message, shared.get(each.name)

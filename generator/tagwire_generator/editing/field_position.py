@@ -31,7 +31,7 @@ class NewField:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldPlace:
+class FieldPosition:
     """A position among the fields of a struct."""
 
     node: Object
@@ -45,7 +45,7 @@ class FieldPlace:
     """The index of the field to insert before."""
 
 
-def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPlace:
+def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
     """Return the position of a field in the list `key` of a message. Raises SpecError for an unknown field."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
@@ -58,7 +58,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
         if neighbour not in names:
             raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in {key}", neighbour, names)
         index = names.index(neighbour) + (not field.before)
-    return FieldPlace(node, struct, key, items, index)
+    return FieldPosition(node, struct, key, items, index)
 
 
 def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:

@@ -24,7 +24,7 @@ _Broken = tuple[bytes, Fault]
 _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
-def wrong_edit(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
+def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
     """Break one rule; return the bytes and the rule, or None if the message has no site for it."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
