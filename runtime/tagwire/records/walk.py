@@ -41,8 +41,8 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 class Walk:
     """The records of one batch.
 
-    `data` from `pos` to `end` are the decompressed records; `compressed_at` is the position of the compressed records in
-    the input, or None.
+    `data` from `pos` to `end` are the decompressed records; `compressed_at` is the position of the compressed records
+    in the input, or None.
     """
 
     def __init__(
