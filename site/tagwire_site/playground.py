@@ -23,7 +23,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained, facts_of
-from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
+from tagwire_cli.explaining.units import ExplainSettings, Input, explain_units, explainer_of
 from tagwire_cli.input.encodings import bytes_of
 
 __all__ = ["answer", "edited", "explain", "messages", "spec"]
@@ -86,7 +86,7 @@ def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
 
 def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node], str]]:
     registry = kafka_messages()
-    question = Asked(
+    question = ExplainSettings(
         registry,
         asked.kind,
         list(asked.words),
@@ -96,7 +96,7 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
         strict=True,
         limits=DEFAULT_LIMITS,
     )
-    way, _ = way_of(question)
+    way, _ = explainer_of(question)
     data = bytes_of(asked.text.encode(), "auto") if asked.text.strip() else b""
     _, units = explain_units(question, way, Input(data, "binary", asked.many, None, 9092))
     found = list(units)

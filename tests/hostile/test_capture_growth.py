@@ -65,8 +65,8 @@ def test_a_search_looks_at_each_byte_once(
         data = stream(count)
 
         def work() -> None:
-            heads = RequestHeaders(Counter(), messages.registry) if is_request else ResponseHeaders(Counter())
-            frames = DirectionFrames(heads, is_start=False)
+            headers = RequestHeaders(Counter(), messages.registry) if is_request else ResponseHeaders(Counter())
+            frames = DirectionFrames(headers, is_start=False)
             for place in range(0, len(data), width):
                 list(frames.feed(data[place : place + width]))
             list(frames.miss(5))

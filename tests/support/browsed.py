@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 import tagwire_messages as messages
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
-from tagwire_cli.explaining.units import Asked
+from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_workbench.browsing.app import Browser
 from tagwire_workbench.browsing.listing import Listing
-from tagwire_workbench.browsing.opening import How, open_listing
+from tagwire_workbench.browsing.opening import OpenOptions, open_listing
 
 __all__ = ["METADATA", "REPLY", "browse", "line", "listing_of", "screen_text", "settle", "write_lines"]
 
@@ -37,8 +37,8 @@ def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
     """Return the listing of a file, before anything is read."""
-    asked = Asked(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
-    return open_listing(path, How(asked, 9092, stream, is_log, follows))
+    settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
+    return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
 
 
 def screen_text(app: Browser) -> str:

@@ -108,12 +108,12 @@ class Editor:
     def _read(self) -> None:
         stream = self.process.stdout
         assert stream is not None
-        while head := stream.readline():
+        while header := stream.readline():
             length = 0
-            while head.strip():
-                name, _, value = head.partition(b":")
+            while header.strip():
+                name, _, value = header.partition(b":")
                 length = int(value) if name.lower() == b"content-length" else length
-                head = stream.readline()
+                header = stream.readline()
             self._messages.put(json.loads(stream.read(length)))
         self._messages.put(None)
 

@@ -52,8 +52,8 @@ def read_file(path: Path) -> Iterator[Golden]:
     """Return the sections of a golden file."""
     _, *sections = path.read_text(encoding="utf-8").split(_TITLE)
     for section in sections:
-        head, value, annotation = section.split("\n", 2)
-        version, _, source = head.partition(": ")
+        header, value, annotation = section.split("\n", 2)
+        version, _, source = header.partition(": ")
         yield Golden(int(version), source, json.loads(value.removeprefix("json ")), annotation.rstrip("\n") + "\n")
 
 
@@ -85,13 +85,13 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
         cls = registry[name]
         path = folder / f"{snake_case(name)}.txt"
         old = path.read_text(encoding="utf-8") if path.exists() else _HEAD.format(name=name)
-        head, *known = (text.rstrip("\n") for text in old.split(_TITLE))
+        header, *known = (text.rstrip("\n") for text in old.split(_TITLE))
         missing = [version for version in cls.VERSIONS if version not in map(_version, known)]
         new = [section(cls, version, *case) for version in missing for case in cases(name, version)]
         if new:
             folder.mkdir(exist_ok=True)
             sections = sorted([*known, *new], key=_version)
-            path.write_text(f"\n\n{_TITLE}".join([head, *sections]) + "\n", encoding="utf-8")
+            path.write_text(f"\n\n{_TITLE}".join([header, *sections]) + "\n", encoding="utf-8")
 
 
 def draft_cases(draft: str) -> "Cases":

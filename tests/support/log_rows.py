@@ -37,7 +37,7 @@ def of_batch(batch: Any, file: Path, position: int) -> dict[str, Any]:
     }
 
 
-def heads(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
+def batch_headers(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
     packed_message = batch.format in MESSAGES and batch.compression != "none"
     yield of_batch(batch, file, position) | {
         "base_offset": None if packed_message else batch.base_offset,
@@ -61,7 +61,7 @@ def records(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
         }
 
 
-ROWS = {"record": records, "batch": heads}
+ROWS = {"record": records, "batch": batch_headers}
 
 
 def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any]]:

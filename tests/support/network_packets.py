@@ -25,14 +25,14 @@ class Segment(NamedTuple):
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:
     """Return a capture of these segments, a millisecond apart; packets are cut to `snap` bytes."""
-    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
     packets = []
     for number, segment in enumerate(segments):
         packet = _packet(segment, port)
         sizes = min(len(packet), snap), len(packet)
         packets.append(struct.pack("<IIII", 1_700_000_000 + number // 1000, number % 1000 * 1000, *sizes))
         packets.append(packet[:snap])
-    return head + b"".join(packets)
+    return header + b"".join(packets)
 
 
 def _packet(segment: Segment, port: int) -> bytes:

@@ -74,10 +74,10 @@ def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[
         if known.records is None:
             yield _resealed(whole[:-30] + _scrambled(whole[-30:], random))
             continue
-        head, _ = decode(known.head, whole, whole=False, strict=True, limits=DEFAULT_LIMITS)
-        head.pop("crc")
-        head["payload"] = head["payload"][:-30] + _scrambled(bytes(head["payload"][-30:]), random)
-        yield known.encode_header(head)
+        header, _ = decode(known.header, whole, whole=False, strict=True, limits=DEFAULT_LIMITS)
+        header.pop("crc")
+        header["payload"] = header["payload"][:-30] + _scrambled(bytes(header["payload"][-30:]), random)
+        yield known.encode_header(header)
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:
@@ -91,20 +91,20 @@ def _scrambled(data: bytes, random: Random) -> bytes:
 
 
 def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    head, _ = decode(format.head, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
+    header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
     assert format.records is not None and isinstance(format.records.type, Array)
-    head.pop("crc")
+    header.pop("crc")
     if codec != "none":
-        plain = zlib.decompress(head["payload"], 31)
-        head["payload"] = pack(codec, _scrambled(plain, random))
+        plain = zlib.decompress(header["payload"], 31)
+        header["payload"] = pack(codec, _scrambled(plain, random))
     else:
-        head["payload"] = _scrambled(bytes(head["payload"]), random)
+        header["payload"] = _scrambled(bytes(header["payload"]), random)
     if random.random() < 0.3:
-        name = random.choice([name for name in head if name not in ("payload", "magic")])
-        number = random.choice((0, 1, 2, 0x80, -1, head[name] + 1, head[name] ^ 1 << random.randrange(8)))
-        head[name] = number if format.fields.get("attributes") is not format.root.items[0] else head[name]
+        name = random.choice([name for name in header if name not in ("payload", "magic")])
+        number = random.choice((0, 1, 2, 0x80, -1, header[name] + 1, header[name] ^ 1 << random.randrange(8)))
+        header[name] = number if format.fields.get("attributes") is not format.root.items[0] else header[name]
     try:
-        return format.encode_header(head)
+        return format.encode_header(header)
     except EncodeError:  # a header that no writer makes
         return data
 
@@ -113,11 +113,11 @@ def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) 
     """Damage messages; in a wrapper, the inner ones."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
-    head, _ = decode(format.head, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
-    head.pop("crc")
-    inner = [_resealed(_scrambled_body(each, random)) for each in _messages(zlib.decompress(head["value"], 31))]
-    head["value"] = pack(codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1])))
-    return format.encode_header(head)
+    header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
+    header.pop("crc")
+    inner = [_resealed(_scrambled_body(each, random)) for each in _messages(zlib.decompress(header["value"], 31))]
+    header["value"] = pack(codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1])))
+    return format.encode_header(header)
 
 
 def _messages(data: bytes) -> list[bytes]:

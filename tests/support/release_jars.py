@@ -21,8 +21,8 @@ def field(name: str, type: str = "int32", versions: str = "0+", **keys: Any) -> 
 
 def data(versions: str, *fields: Spec, name: str = "FooData", flexible: str = "none", **keys: Any) -> Spec:
     """Return a valid spec of kind data in normal form."""
-    head = {"type": "data", "name": name, "validVersions": versions, "flexibleVersions": flexible}
-    spec = normal_form({**head, "fields": list(fields), **keys})
+    header = {"type": "data", "name": name, "validVersions": versions, "flexibleVersions": flexible}
+    spec = normal_form({**header, "fields": list(fields), **keys})
     problems = read_spec(canonical_text(spec)).problems
     assert [problem.message for problem in problems if problem.severity == "error"] == []
     return spec

@@ -23,7 +23,7 @@ from tagwire_cli.input import frame_json
 from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex, read_bytes
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
-from tagwire_cli.input.request_stream import Asked
+from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
 
@@ -117,10 +117,10 @@ def command(
         return
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frame response.")
-    asked = None if requests_file is None else Asked(registry, requests_file, how.limits, is_hex=is_hex)
-    decoder, files = _decoder(registry, words, kind, asked, how)
+    api_of = None if requests_file is None else ResponseApis(registry, requests_file, how.limits, is_hex=is_hex)
+    decoder, files = _decoder(registry, words, kind, api_of, how)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
-    placed = placed if asked is None else asked.checked(placed)
+    placed = placed if api_of is None else api_of.checked(placed)
     if not _print_all(_with_decoder(placed, decoder), how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
@@ -156,7 +156,7 @@ def _decoder(
     registry: "Registry",
     words: Sequence[str],
     kind: str,
-    asked: Asked | None,
+    api_of: ResponseApis | None,
     how: frame_json.Reading,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
     """Return the decoder for frames of this kind, and the remaining words."""
@@ -166,8 +166,8 @@ def _decoder(
     require_headers(registry)
     if kind == "request":
         return frame_json.request_decoder(registry, how), words
-    if asked is not None:
-        return frame_json.response_decoder(registry, asked, how), words
+    if api_of is not None:
+        return frame_json.response_decoder(registry, api_of, how), words
     message, version, files = response_of(registry, words, "API VERSION, or --requests FILE")
     api_key = message.API_KEY
     assert api_key is not None, "a response has an API key"

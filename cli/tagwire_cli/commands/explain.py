@@ -24,7 +24,7 @@ from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
 if TYPE_CHECKING:
     from tagwire_cli.explaining.explained import Explained
-    from tagwire_cli.explaining.units import Asked
+    from tagwire_cli.explaining.units import ExplainSettings
 
 __all__ = ["command"]
 
@@ -111,14 +111,14 @@ def command(words: Sequence[str], **options: Any) -> None:
       tagwire explain --request --html frame.bin > frame.html
     """
     from tagwire_cli.explaining.detection import detect, is_unnamed
-    from tagwire_cli.explaining.units import Asked, Input, explain_detected, explain_units, way_of
+    from tagwire_cli.explaining.units import ExplainSettings, Input, explain_detected, explain_units, explainer_of
     from tagwire_cli.input.filters import frame_test
 
     _refuse_both(options)
     kind = _kind(options)
     registry = find_registry(options["package"])
     is_detected = kind == "message" and not options["has_sizes"] and is_unnamed(words)
-    asked = Asked(
+    settings = ExplainSettings(
         registry,
         "guess" if is_detected else kind,
         () if is_detected else words,
@@ -132,21 +132,21 @@ def command(words: Sequence[str], **options: Any) -> None:
     encoding = "hex" if options["is_hex"] else options["encoding"]
     if is_detected:
         found = detect(registry, words, encoding)
-        is_many, units = explain_detected(asked, found, options["only"], options["port"])
+        is_many, units = explain_detected(settings, found, options["only"], options["port"])
     else:
-        way, files = way_of(asked)
+        explainer, files = explainer_of(settings)
         if len(files) > 1:
             raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
         encoding = encoding or ("auto" if kind == "guess" else "binary")
         data, encoding = read_pasted(files[0] if files else "-", encoding)
         given = Input(data, encoding, options["has_sizes"], options["only"], options["port"])
-        is_many, units = explain_units(asked, way, given)
+        is_many, units = explain_units(settings, explainer, given)
     if options["as_json"]:
-        faults = _write_json(units, asked, is_many=is_many)
+        faults = _write_json(units, settings, is_many=is_many)
     elif options["as_html"]:
-        faults = _write_page(units, asked)
+        faults = _write_page(units, settings)
     else:
-        faults = _print_text(units, asked, options["color"], _again(words if is_detected else (), options))
+        faults = _print_text(units, settings, options["color"], _again(words if is_detected else (), options))
     for fault in faults:
         say_error(fault)
     if faults:
@@ -180,7 +180,7 @@ def _faults(units: "Sequence[Explained]") -> list[str]:
     return [f"{one.title}: {one.fault}" if one.title else one.fault for one in units if one.fault]
 
 
-def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) -> list[str]:
+def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is_many: bool) -> list[str]:
     from tagwire_cli.explaining.explained import lazy_trace
 
     faults: list[str] = []
@@ -189,26 +189,26 @@ def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) 
         """Yield a value for each unit. Each is freed before the next one is read."""
         for one in units:
             faults.extend(_faults([one]))
-            if is_many or asked.kind == "guess":
+            if is_many or settings.kind == "guess":
                 yield one.to_json()
             else:
                 yield from map(lazy_trace, one.traces)
 
-    write_json_lazily(rows(), is_list=is_many or asked.kind == "format")
+    write_json_lazily(rows(), is_list=is_many or settings.kind == "format")
     return faults
 
 
-def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
+def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> list[str]:
     from tagwire.explain.html_page import page
     from tagwire.explain.html_tree import Unit
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
-    if asked.kind == "format":  # all batches of the input are one section
+    if settings.kind == "format":  # all batches of the input are one section
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
-    write_bytes(page(shown, name_note(asked.registry)).encode("utf-8", "backslashreplace"))
+    write_bytes(page(shown, name_note(settings.registry)).encode("utf-8", "backslashreplace"))
     return _faults(seen)
 
 
@@ -218,7 +218,7 @@ def _again(words: Sequence[str], options: dict[str, Any]) -> str:
     return shlex.join([*repeated_options(), *encoding, *(["".join(words)] if words else [])])
 
 
-def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str, again: str) -> list[str]:
+def _print_text(units: "Iterator[Explained]", settings: "ExplainSettings", when: str, again: str) -> list[str]:
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
     from tagwire_cli.explaining.explained import facts_of
@@ -228,6 +228,6 @@ def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str, again: 
     for number, one in enumerate(units):
         if number and one.is_apart:
             write_bytes(b"\n")
-        print_text(list(facts_of(one, again)), one.traces, name_note(asked.registry), colour=colour)
+        print_text(list(facts_of(one, again)), one.traces, name_note(settings.registry), colour=colour)
         faults += _faults([one])
     return faults

@@ -14,7 +14,7 @@ from tagwire_cli.arguments.options import frames_option, package_option, request
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import api_of, captured_frames
 from tagwire_cli.input.frame_stream import at, frames
-from tagwire_cli.input.request_stream import Asked
+from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line
 
@@ -74,9 +74,11 @@ def command(
     else:
         if not is_hex:
             refuse_terminal()
-        asked = None if requests_file is None else Asked(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
-        redact, files = _redactor(registry, redaction, kind, words, asked)
-        parts = _stream(redact, one_file(files), asked, is_hex=is_hex)
+        responses = (
+            None if requests_file is None else ResponseApis(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
+        )
+        redact, files = _redactor(registry, redaction, kind, words, responses)
+        parts = _stream(redact, one_file(files), responses, is_hex=is_hex)
     failed = 0
     for place, data, redact, write in parts:
         try:
@@ -123,7 +125,7 @@ def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
     write_json_line({**row, "hex": frame.hex()})
 
 
-def _stream(redact: "Redact", file: str, asked: Asked | None, *, is_hex: bool) -> "Iterator[Part]":
+def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
     """Yield the frames of a stream, with the function that writes them."""
 
     def write(frame: bytes) -> None:
@@ -131,7 +133,7 @@ def _stream(redact: "Redact", file: str, asked: Asked | None, *, is_hex: bool) -
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
     placed = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
-    for place, frame in placed if asked is None else asked.checked(placed):
+    for place, frame in placed if responses is None else responses.checked(placed):
         yield place, frame, redact, write
 
 
@@ -140,7 +142,7 @@ def _redactor(
     redaction: "Redaction",
     kind: str,
     words: Sequence[str],
-    asked: Asked | None,
+    responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
     """Return the function that redacts frames of this kind, and the remaining words."""
     if kind == "message":
@@ -149,11 +151,11 @@ def _redactor(
     require_headers(registry)
     if kind == "request":
         return redaction.request, words
-    if asked is not None:
+    if responses is not None:
 
         def paired(frame: bytes) -> bytes:
-            api = asked(frame)
-            return _response(redaction, api, asked.rivals(frame, api), frame)
+            api = responses(frame)
+            return _response(redaction, api, responses.rivals(frame, api), frame)
 
         return paired, words
     response, version, files = response_of(registry, words)

@@ -28,14 +28,14 @@ from tagwire_cli.explaining.frame_sources import (
 )
 from tagwire_cli.input.encodings import bytes_of
 
-__all__ = ["KINDS", "Asked", "Input", "explain_captured", "explain_detected", "explain_units", "way_of"]
+__all__ = ["KINDS", "ExplainSettings", "Input", "explain_captured", "explain_detected", "explain_units", "explainer_of"]
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
-Way = Callable[[InputFrame], Explained]
+Explainer = Callable[[InputFrame], Explained]
 
 
-class Asked(NamedTuple):
+class ExplainSettings(NamedTuple):
     """How to interpret the bytes."""
 
     registry: Registry
@@ -64,56 +64,60 @@ class Input(NamedTuple):
     """The broker port in a network capture."""
 
 
-def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
+def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
     """Return the function that explains a unit, and the remaining words. Raises click.UsageError.
 
     The function is None for batches, whose ends are known only after reading them.
     """
-    if asked.kind in ("message", "response"):
-        return _of_version(asked)
-    ways: dict[str, Way] = {
-        "request": lambda frame: _as_request(asked, frame),
-        "guess": lambda frame: _guessed(asked, frame),
-        "capture": lambda frame: _captured(asked, frame),
+    if settings.kind in ("message", "response"):
+        return _of_version(settings)
+    explainers: dict[str, Explainer] = {
+        "request": lambda frame: _as_request(settings, frame),
+        "guess": lambda frame: _guessed(settings, frame),
+        "capture": lambda frame: _captured(settings, frame),
     }
-    return ways.get(asked.kind), asked.words
+    return explainers.get(settings.kind), settings.words
 
 
-def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, Iterator[Explained]]:
+def explain_units(
+    settings: ExplainSettings, explainer: Explainer | None, given: Input
+) -> tuple[bool, Iterator[Explained]]:
     """Return whether the input has many frames, and the explained frames. Raises InputError, click.UsageError."""
     data = given.data
-    if asked.kind == "capture" or (asked.kind == "guess" and capture_kind(data)):
-        frames = captured_frames(data, given.port, asked.registry, asked.where)
-        return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
+    if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
+        frames = captured_frames(data, given.port, settings.registry, settings.where)
+        return True, _each(wanted(frames, given.only), lambda frame: _captured(settings, frame))
     data = bytes_of(data, given.encoding)
-    if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
-        return True, _each(wanted(stream_frames(data), given.only), way)
-    if asked.where is not None:
+    if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
+        return True, _each(wanted(stream_frames(data), given.only), explainer)
+    if settings.where is not None:
         raise click.UsageError("--where needs captured frames.")
     if given.only is not None:
         raise click.UsageError("--only needs --frames or --capture.")
-    return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])
+    return False, _batches(settings, data) if explainer is None else iter([explainer(InputFrame(1, "", data))])
 
 
 def explain_detected(
-    asked: Asked, inputs: Iterator[Detected], only: str | None, port: int
+    settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
     """Return whether the input has many units, and the explained units. Raises InputError, click.UsageError."""
     first = next(inputs)
-    is_many, units = _detected_units(asked, first, only, port)
+    is_many, units = _detected_units(settings, first, only, port)
 
     def all_units() -> Iterator[Explained]:
         yield from _introduced(first, units)
         for each in inputs:
-            yield from _introduced(each, _detected_units(asked, each, only, port)[1])
+            yield from _introduced(each, _detected_units(settings, each, only, port)[1])
 
     return is_many or first.kind == "format", all_units()
 
 
-def _detected_units(asked: Asked, found: Detected, only: str | None, port: int) -> tuple[bool, Iterator[Explained]]:
-    asked = asked._replace(kind=found.kind)
-    way, _ = way_of(asked)
-    return explain_units(asked, way, Input(found.data, "binary", False, only, port))
+def _detected_units(
+    settings: ExplainSettings, found: Detected, only: str | None, port: int
+) -> tuple[bool, Iterator[Explained]]:
+    settings = settings._replace(kind=found.kind)
+    explainer, _ = explainer_of(settings)
+    return explain_units(settings, explainer, Input(found.data, "binary", False, only, port))
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
@@ -130,7 +134,7 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
         description = ""
 
 
-def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
+def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
     """Explain every frame, with errors at their positions."""
     while True:
         try:
@@ -140,79 +144,81 @@ def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
             return
         if frame is None:
             return
-        yield _with_errors(way, frame)
+        yield _with_errors(explainer, frame)
 
 
-def _with_errors(way: Way, frame: InputFrame) -> Explained:
+def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
-        return way(frame)
+        return explainer(frame)
     except TagwireError as error:  # an API or version that the package does not have
         return Explained(frame.title, (), error=str(error))
 
 
-def explain_captured(asked: Asked, frame: InputFrame) -> Explained:
+def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
     """Explain a captured frame. Errors become part of the result."""
-    return _with_errors(lambda each: _captured(asked, each), frame)
+    return _with_errors(lambda each: _captured(settings, each), frame)
 
 
-def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
+def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
     """Return the function that traces a message or response, and the words after its name and version."""
-    if asked.kind == "response":
-        message, version, files = response_of(asked.registry, asked.words)
+    if settings.kind == "response":
+        message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY
         assert api_key is not None, "a response has an API key"
-        return lambda frame: _as_response(asked, frame, (api_key, version)), files
+        return lambda frame: _as_response(settings, frame, (api_key, version)), files
     wanted = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
-    message, version, files = message_of(asked.registry, asked.words, wanted)
+    message, version, files = message_of(settings.registry, settings.words, wanted)
     return (
         lambda frame: _opened(
-            asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
+            settings, frame, trace(message, frame.data, version, strict=settings.strict, limits=settings.limits)
         ),
         files,
     )
 
 
-def _as_request(asked: Asked, frame: InputFrame) -> Explained:
-    return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
+def _as_request(settings: ExplainSettings, frame: InputFrame) -> Explained:
+    return _opened(
+        settings, frame, trace_request(settings.registry, frame.data, strict=settings.strict, limits=settings.limits)
+    )
 
 
-def _as_response(asked: Asked, frame: InputFrame, api: tuple[int, int]) -> Explained:
-    seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
-    return _opened(asked, frame, seen)
+def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, int]) -> Explained:
+    seen = trace_response(settings.registry, frame.data, *api, strict=settings.strict, limits=settings.limits)
+    return _opened(settings, frame, seen)
 
 
-def _opened(asked: Asked, frame: InputFrame, seen: Trace) -> Explained:
+def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
     """Explain a message or frame, with its records decoded."""
-    _open(asked, seen)
+    _open(settings, seen)
     return Explained(frame.title, (seen,))
 
 
-def _open(asked: Asked, seen: Trace) -> None:
-    if asked.opens_records and seen.message_name in asked.registry:
+def _open(settings: ExplainSettings, seen: Trace) -> None:
+    if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 
-        message = asked.registry[seen.message_name]
-        open_records(seen, message, format=asked.records, strict=asked.strict, limits=asked.limits)
+        message = settings.registry[seen.message_name]
+        open_records(seen, message, format=settings.records, strict=settings.strict, limits=settings.limits)
 
 
-def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
+def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
     """Yield each batch, up to the first with an error."""
     from tagwire.records.tracing import trace_batches
 
-    for seen in trace_batches(data, asked.formats, strict=asked.strict, limits=asked.limits):
+    for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):
         yield Explained("", (seen,), is_apart=False)
 
 
-def _guessed(asked: Asked, frame: InputFrame) -> Explained:
-    found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+def _guessed(settings: ExplainSettings, frame: InputFrame) -> Explained:
+    found = explained(frame.title, guess(settings.registry, frame.data, limits=settings.limits))
     for seen in found.traces:
-        _open(asked, seen)
+        _open(settings, seen)
     return found
 
 
-def _captured(asked: Asked, frame: InputFrame) -> Explained:
+def _captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
     if frame.fault:
         return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:
-        return _as_request(asked, frame)
-    return _as_response(asked, frame, frame.api) if frame.api else _guessed(asked, frame)
+        return _as_request(settings, frame)
+    return _as_response(settings, frame, frame.api) if frame.api else _guessed(settings, frame)

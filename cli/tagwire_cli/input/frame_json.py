@@ -66,11 +66,11 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
     return decode
 
 
-def response_decoder(registry: "Registry", asked: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses; `asked` returns API and version of a response's request."""
+def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
+    """Return a decoder of responses; `api_of` returns API and version of a response's request."""
 
     def decode(data: bytes) -> str:
-        frame = registry.decode_response(data, *asked(data), strict=how.strict, limits=how.limits)
+        frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
         return _frame_text(frame.header, frame.message, frame.version, how)
 
     return decode

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
 
-__all__ = ["Asked"]
+__all__ = ["ResponseApis"]
 
 Api = tuple[int, int]
 
 
-class Asked:
+class ResponseApis:
     """The requests of a connection, for pairing with responses."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:

@@ -16,7 +16,7 @@ from tagwire_cli.arguments.message_arguments import message_of, response_of
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.frame_stream import frames
-from tagwire_cli.input.request_stream import Asked
+from tagwire_cli.input.request_stream import ResponseApis
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
@@ -40,10 +40,10 @@ class Selected:
         selection: "Selection | RequestSelection | ResponseSelection",
         version_of: Callable[[bytes], int | None],
         limits: "Limits",
-        asked: Asked | None = None,
+        api_of: ResponseApis | None = None,
     ) -> None:
         self.selection = selection
-        self._asked = asked
+        self._asked = api_of
         self._version_of = version_of
         self._limits = limits
 
@@ -147,13 +147,13 @@ def _source(
         return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, limits), rest
     name, rest = _first(words, "API")
     response = find_response(registry, name)
-    asked = Asked(registry, requests_file, limits, is_hex=is_hex)
+    api_of = ResponseApis(registry, requests_file, limits, is_hex=is_hex)
 
     def version_of(data: bytes) -> int | None:
-        api_key, version = asked(data)
+        api_key, version = api_of(data)
         return version if api_key == response.API_KEY else None
 
-    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, asked), rest
+    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, api_of), rest
 
 
 def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:

@@ -57,13 +57,13 @@ def compact_logs(
     the `work_folder` and uploaded. `output` appears only when it is complete. Raises PipelineError, LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    asked = Compaction(**rules)  # raises here if the rules are invalid
+    compaction = Compaction(**rules)  # raises here if the rules are invalid
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
         only_once(partitions)
-        logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
+        logs = [_Log(number, found, compaction) for number, found in enumerate(partitions)]
         made = stack.enter_context(staging(target, spark))
         _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)
         apart = {log.found for log in logs if log.is_apart}
@@ -78,14 +78,14 @@ def compact_logs(
 class _Log:
     """A partition being compacted."""
 
-    def __init__(self, number: int, found: FoundPartition, asked: Compaction) -> None:
+    def __init__(self, number: int, found: FoundPartition, compaction: Compaction) -> None:
         self.number = number
         self.found = found
-        self.asked = asked
+        self.compaction = compaction
         self.segments = found.partition.segments
         self.sizes = [segment.size for segment in self.segments]
         # A partly compacted log needs the keys after the compacted part, not only their offsets.
-        self.is_apart = sum(self.sizes) > TASK_BYTES and asked.dirty_from is None
+        self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
         """The offset before the first batch of each segment, and finally the last offset of the log."""
@@ -110,19 +110,19 @@ class _Log:
     def _sent(self, segment: Segment) -> tuple[str, Any]:
         return sent_segment(segment, self.found.root)
 
-    def headers_of_each(self) -> list[tuple[dict[str, Any], int]]:
+    def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
         """Return a unit for each segment that reads its batch headers."""
-        last = len(self.segments) - (not self.asked.include_active)
+        last = len(self.segments) - (not self.compaction.include_active)
         return [
-            ({"do": "heads", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
+            ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
-    def take_headers(self, heads: list[BatchSummary]) -> None:
+    def take_summaries(self, summaries: list[BatchSummary]) -> None:
         """Store the batch headers. If offsets don't ascend, the partition is compacted as a whole."""
-        for each in heads:
+        for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
-        self.known = survey(self.segments, heads, bounds_of(self.asked))
+        self.known = survey(self.segments, summaries, bounds_of(self.compaction))
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
@@ -136,7 +136,7 @@ class _Log:
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
         """Return units that rewrite the compacted segments, and copy the others."""
         found, index = [], 0
-        for group in groups(self.cleaned, self.asked.segment_bytes):
+        for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
             found.append((self._group(index, behind), sum(self.sizes[index:behind])))
             index = behind
@@ -190,12 +190,12 @@ class _Job:
 
     def run(self, logs: Sequence[_Log]) -> None:
         """Fill the results of the partitions. Raises PipelineError."""
-        units = [log.headers_of_each() if log.is_apart else log.as_a_whole() for log in logs]
+        units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
         for log in apart:
-            heads, log.results = [BatchSummary.from_json(result["heads"]) for result in log.results], []
-            log.take_headers(heads)
+            summaries, log.results = [BatchSummary.from_json(result["summaries"]) for result in log.results], []
+            log.take_summaries(summaries)
         self._find_keys([log for log in apart if log.is_apart])
         units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]
         self._round(logs, [unit for of_log in units for unit in of_log])

@@ -31,7 +31,7 @@ def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
     """Process a unit in the job's folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
-    return _WAYS[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
+    return _WORK[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 
 
 def companion_files(partition: Partition) -> Iterator[Path]:
@@ -42,15 +42,17 @@ def companion_files(partition: Partition) -> Iterator[Path]:
             yield path
 
 
-def _heads(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _summaries(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     with received_segment(unit["file"], storage) as segment:
-        return {"heads": summarize(segment, asked.format, asked.limits, partial=unit["partial"]).to_json()}
+        return {
+            "summaries": summarize(segment, compaction.format, compaction.limits, partial=unit["partial"]).to_json()
+        }
 
 
-def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _rewrite(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
-    writer = Rewriter(made, asked, Judge(asked, Survey.from_json(unit["facts"]), lasts))
+    writer = Rewriter(made, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
     with ExitStack() as stack:
         before, group = (
             [stack.enter_context(received_segment(sent, storage)) for sent in unit[name]]
@@ -61,19 +63,19 @@ def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction, storage: Stor
         return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
 
 
-def _carry(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _carry(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_segment(unit["file"], storage) as segment:
         copy_segment(segment, made)
     return _written(made)
 
 
-def _partition(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_folder(unit["path"], unit.get("listed"), storage) as location:
         partition = location.partition(location.local)
         location.bring(*companion_files(partition))
-        report = compact_partition(partition, made / "partition", asked)
+        report = compact_partition(partition, made / "partition", compaction)
         written = _written(made, [(each, location.name_of(Path(each.file))) for each in report.segments])
     facts = [report.compacted_to, report.because, report.keys]
     return written | {"attempt": f"{made.name}/partition", "report": facts}
@@ -86,4 +88,4 @@ def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> d
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
 
 
-_WAYS: Final = {"heads": _heads, "rewrite": _rewrite, "carry": _carry, "partition": _partition}
+_WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _carry, "partition": _partition}

@@ -20,7 +20,7 @@ from tagwire.log.errors import unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import StorageOptions
-from tagwire_spark.jobs.export_part import TABLE, How, TopicPartition, export_part
+from tagwire_spark.jobs.export_part import TABLE, ExportOptions, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units
@@ -94,13 +94,13 @@ def export_logs(
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
-    how = How(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
+    options = ExportOptions(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         units, folders = _found(job_inputs(paths, stack, storage_options))
         made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
-        work = partial(export_part, attempts=str(made.attempts), how=list(how), storage=storage)
+        work = partial(export_part, attempts=str(made.attempts), options=list(options), storage=storage)
         sizes = [sum(size for _, size in unit.part.files) for unit in units]
         results = run_units(spark, [unit.to_json() for unit in units], sizes, work)
         parts = []
@@ -114,7 +114,7 @@ def export_logs(
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
-            _write_no_rows(made.whole, how.columns)
+            _write_no_rows(made.whole, options.columns)
         Export(tuple(parts), tuple(folders)).write(made.whole)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.place]
 

@@ -18,7 +18,7 @@ from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
-from tagwire.records.rebuilding import header_of
+from tagwire.records.rebuilding import exact_header_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, is_remote
@@ -31,7 +31,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["TABLE", "How", "TopicPartition", "export_part"]
+__all__ = ["TABLE", "ExportOptions", "TopicPartition", "export_part"]
 
 TABLE: Final = "table"
 """The folder with the rows of an attempt; pieces are in `EXACT`."""
@@ -42,7 +42,7 @@ _PIECE_BYTES: Final = 8 << 20
 """Bytes gathered before they become columns."""
 
 
-class How(NamedTuple):
+class ExportOptions(NamedTuple):
     """The options of an export."""
 
     columns: list[str]
@@ -58,7 +58,7 @@ class TopicPartition(NamedTuple):
 
 
 def export_part(
-    unit: dict[str, Any], attempts: str, how: list[Any], storage: StorageOptions = NO_OPTIONS
+    unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
     """Write a part to a folder of this attempt. Raises LogPathError, LogError, PipelineError."""
     part = Part(*unit["part"])
@@ -74,7 +74,7 @@ def export_part(
                         made.add_file(number, data)
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
-                    facts = _Segment(source, path, size, unit["file"], How(*how), storage).export(
+                    facts = _Segment(source, path, size, unit["file"], ExportOptions(*options), storage).export(
                         TopicPartition(*unit["place"]), table, made
                     )
                 now = source.size_of(path)
@@ -89,13 +89,15 @@ def export_part(
 class _Segment:
     """A segment being exported."""
 
-    def __init__(self, source: Location, path: Path, size: int, file: str, how: How, storage: StorageOptions) -> None:
+    def __init__(
+        self, source: Location, path: Path, size: int, file: str, options: ExportOptions, storage: StorageOptions
+    ) -> None:
         self.source = source
         self.path = path
         self.size = size
         self.file = encodable(file)
         """The path in the table, relative to the root of the logs."""
-        self.how = how
+        self.options = options
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
@@ -103,7 +105,7 @@ class _Segment:
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
-            if not self.how.permissive:
+            if not self.options.permissive:
                 raise
             rows, damage = self._rows(place, table, permissive=True)
         batches, kept = self._pieces(made)
@@ -117,15 +119,15 @@ class _Segment:
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """Return the table (its last rows are written on close), and the positions and reasons of damage."""
-        query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats, storage=self.storage)
+        query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
         split = Split(name, *place, 0, self.size, None, 0, NO_OFFSET, is_last=False, state=state)
-        names = [name for name in self.how.columns if name != "file"]
+        names = [name for name in self.options.columns if name != "file"]
         extra = ["position", "_error"] if permissive else []
         known = full_schema(query)
         schema = StructType([known[name] for name in dict.fromkeys((*names, *extra))])
-        table, damage = Table(path, pa.schema([(name, ROWS[name]) for name in self.how.columns])), []
+        table, damage = Table(path, pa.schema([(name, ROWS[name]) for name in self.options.columns])), []
         try:
             for batch in rows_of(split, query, schema):
                 if permissive:
@@ -148,30 +150,30 @@ class _Segment:
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
-            scan = Scan(self.source.name_of(self.path), data, self.how.formats)
+            scan = Scan(self.source.name_of(self.path), data, self.options.formats)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     for start in range(piece.position, piece.end, _CHUNK):
                         made.add(BYTES, data[start : min(start + _CHUNK, piece.end)])
                     continue
                 batches += 1
-                kept += not self._head(piece.batch, made)
+                kept += not self._header(piece.batch, made)
             if made.end < len(data):
                 made.add(ZEROS, None, len(data) - made.end)
         return batches, kept
 
-    def _head(self, batch: RecordBatch, made: "_Pieces") -> bool:
+    def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
         """Add a batch. Returns whether its header was enough, so that its records need not be stored."""
-        head = None
-        if not batch.is_control and set(NEEDED) <= set(self.how.columns):
+        header = None
+        if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
-                head = header_of(batch, MOST_MILLISECONDS)
+                header = exact_header_of(batch, MOST_MILLISECONDS)
             except DecodeError:  # the row pass has already reported it
-                head = None
-        if head is None:
+                header = None
+        if header is None:
             made.add(BYTES, batch.encode(), format=batch.format)
             return False
-        made.add(HEAD, head.data, head.size, format=head.format, timestamps=head.timestamps)
+        made.add(HEAD, header.data, header.size, format=header.format, timestamps=header.timestamps)
         return True
 
 

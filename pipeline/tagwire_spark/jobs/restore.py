@@ -19,7 +19,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
-from tagwire.records.rebuilding import Head, rebuilt
+from tagwire.records.rebuilding import BatchHeader, rebuilt
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.byte_stream import opened_stream
 from tagwire_spark.files.storage import Location, is_remote
@@ -153,10 +153,10 @@ class _Files:
         """Return the batch rebuilt from a header and its records."""
         self.batches += 1
         times = piece["timestamps"]
-        head = Head(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
+        header = BatchHeader(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
         try:
             records = self.records.at(piece["position"]) if self.records else []
-            return rebuilt(head, records).encode()
+            return rebuilt(header, records).encode()
         except PipelineError:
             raise
         except TagwireError as error:

@@ -179,15 +179,15 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
-    heads = Pass(root_column("batch", ["position"], formats), options)
-    if not heads.is_native:
+    batch_headers = Pass(root_column("batch", ["position"], formats), options)
+    if not batch_headers.is_native:
         return start, NO_OFFSET
-    heads.rows.begin(encodable(scan.file), start, None)
+    batch_headers.rows.begin(encodable(scan.file), start, None)
     with suppress(LogError):  # the caller continues there and raises the error again
         if scan.size(start) <= _SMALL:
-            for _ in heads.of_file(scan, None, cut_off=False, end=end):
+            for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
-    return heads.rows.position, heads.rows.last_offset
+    return batch_headers.rows.position, batch_headers.rows.last_offset
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:

@@ -272,12 +272,12 @@ class _Rows:
             changes = pc.or_(changes, pc.not_equal(numbers[1:], numbers[:-1]))
         ends = pc.add(pc.indices_nonzero(changes), 1).cast(pa.int32())
         starts = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-        heads = [batch.column(name).take(starts).to_pylist() for name in _OF_TRANSACTIONS]
+        batch_headers = [batch.column(name).take(starts).to_pylist() for name in _OF_TRANSACTIONS]
         splits = [0] * len(starts) if numbers is None else numbers.take(starts).to_pylist()
         found = []
-        for number, *head in zip(splits, *heads, strict=True):
+        for number, *header in zip(splits, *batch_headers, strict=True):
             known = self._splits[number].transactions
-            found.append(known is None or not known.hides(*head))
+            found.append(known is None or not known.hides(*header))
         ends = pa.concat_arrays([ends, pa.array([batch.num_rows], pa.int32())])
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 

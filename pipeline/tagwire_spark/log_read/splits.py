@@ -119,7 +119,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
         try:
             for location in locations((path,), stack, query.storage, looks_in_parents=False):
                 with settled_location(location) if is_remote(path) else nullcontext():
-                    wholes += whole_splits(query, _wanted(query, location), location)
+                    wholes += whole_splits(query, _requested(query, location), location)
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)
@@ -168,7 +168,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
         try:
             for location in found:
                 with settled_location(location):
-                    wholes += whole_splits(query, _wanted(query, location), location)
+                    wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except PipelineError as error:  # a write was committed meanwhile, without a lock to stop it
             if error.condition != "KAFKA_LOG_CHANGED" or looks == _LOOKS:
@@ -211,14 +211,14 @@ def check_found(path: str, found: Sequence[Location]) -> None:
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
-class Wanted(NamedTuple):
+class RequestedSegment(NamedTuple):
     """A segment that may have requested rows, and a split of the whole segment."""
 
     segment: Segment
     whole: Split
 
 
-def _wanted(query: LogQuery, location: Location) -> Iterator[Wanted]:
+def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
     """Yield the segments of a location, except where their names rule out requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
@@ -261,7 +261,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
-) -> Iterator[Wanted]:
+) -> Iterator[RequestedSegment]:
     """Yield a partition's segments, except where names rule out requested rows. Raises PipelineError, LogError."""
     topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
@@ -288,7 +288,7 @@ def requested_segments(
         state = location.growing_state_of(segment.path) if is_last else location.state_of(segment.path)
         size = state.size if segment.end is None else min(state.size, segment.end)
         whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, behind, segment.end)
-        yield Wanted(segment, whole)
+        yield RequestedSegment(segment, whole)
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
@@ -316,7 +316,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 # ---------------------------------------------------------------- from segments to splits
 
 
-def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) -> Iterator[Split]:
+def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
     """Yield a split for each segment with requested rows. Many remote indexes are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
@@ -325,7 +325,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) 
             yield whole
 
 
-def _begun(query: LogQuery, wanted: Wanted, location: Location) -> Split | None:
+def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
     """Return a segment's split with a hint for its start; None if the time index shows that all of it is too early."""
     segment, whole = wanted
     if query.first_timestamp is not None:

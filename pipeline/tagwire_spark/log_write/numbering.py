@@ -35,8 +35,8 @@ def offset_place(batch: RecordBatch) -> int | None:
 @cache
 def _place(name: str, is_compressed: bool) -> int | None:
     format = format_of(name)
-    items = [item.name for item in format.head.root.items]
-    sums = [item.type.first for item in format.head.root.items if isinstance(item.type, Checksum)]
+    items = [item.name for item in format.header.root.items]
+    sums = [item.type.first for item in format.header.root.items if isinstance(item.type, Checksum)]
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None

@@ -31,18 +31,18 @@ def captured_frames(
     """
     with ExitStack() as stack:
         try:
-            head = first_bytes(path, state, 4, options)
-            file = stack.enter_context(opened_stream(path, state, options, in_sequence=head != _PARQUET))
+            header = first_bytes(path, state, 4, options)
+            file = stack.enter_context(opened_stream(path, state, options, in_sequence=header != _PARQUET))
         except OSError as error:
             raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
         try:
-            if head == _PARQUET:
+            if header == _PARQUET:
                 for number, row in enumerate(_parquet(path, file), 1):
                     frame = frame_of_row(number, row, f"{path}: row {number}")
                     if not frame.is_close:
                         yield frame
                 return
-            stream, is_network = unzipped(cast("BinaryIO", file), head, path)
+            stream, is_network = unzipped(cast("BinaryIO", file), header, path)
             frames = frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
             yield from (each for each in frames if not each.is_close)
         except CaptureError as error:

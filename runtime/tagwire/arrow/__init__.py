@@ -13,7 +13,7 @@ columns are made from message objects, which needs pyarrow.
 from __future__ import annotations
 
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import ArrowSchema, Wanted, decoder_of, encoder_of, schema_of
+from tagwire.arrow.plans import ArrowSchema, ColumnOptions, decoder_of, encoder_of, schema_of
 from tagwire.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def schema(
     Raises UnsupportedVersionError, and SchemaError for unknown fields.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
-    return schema_of(Wanted(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
+    return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
 
 
 def decode_column(
@@ -81,8 +81,8 @@ def decode_column(
     or bytes.
     """
     chosen, rows = _version(message, version, versions)
-    wanted = Wanted(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
-    return decoder_of(wanted).decode(data, rows, errors, bool(strict), limits)
+    options = ColumnOptions(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
+    return decoder_of(options).decode(data, rows, errors, bool(strict), limits)
 
 
 def encode_column(
@@ -106,7 +106,7 @@ def encode_column(
     fields, fields of another type, and more than 2^31 - 1 bytes in an array.
     """
     chosen, rows = _version(message, version, versions)
-    return encoder_of(Wanted(message, chosen, errors)).encode(data, rows, errors)
+    return encoder_of(ColumnOptions(message, chosen, errors)).encode(data, rows, errors)
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:

@@ -21,7 +21,7 @@ _SPARE_BYTES = 1 << 25
 _ERRORS = ("raise", "null", "column")
 
 
-class Wanted(NamedTuple):
+class ColumnOptions(NamedTuple):
     """The arguments that determine a decoder's or encoder's columns, as a hashable key."""
 
     message: type[Message]
@@ -52,56 +52,56 @@ class ArrowSchema:
         return f"<{self.column.type_text}>"
 
 
-def schema_of(wanted: Wanted) -> ArrowSchema:
+def schema_of(options: ColumnOptions) -> ArrowSchema:
     """Return the type of the columns that `decoder_of` decodes."""
-    return ArrowSchema(_result(_message(wanted), wanted))
+    return ArrowSchema(_result(_message(options), options))
 
 
-def decoder_of(wanted: Wanted) -> Any:
+def decoder_of(options: ColumnOptions) -> Any:
     """Return the column decoder: pure Python without the native engine or for layouts that it does not support."""
-    return _decoder(engine(), wanted)
+    return _decoder(engine(), options)
 
 
-def encoder_of(wanted: Wanted) -> Any:
+def encoder_of(options: ColumnOptions) -> Any:
     """Return the column encoder; see `decoder_of`."""
-    return _encoder(engine(), wanted)
+    return _encoder(engine(), options)
 
 
 @lru_cache(_KEPT)
-def _decoder(engine_name: str, wanted: Wanted) -> Any:
-    message = wanted.message
-    value = _message(wanted)
-    root = _result(value, wanted)
+def _decoder(engine_name: str, options: ColumnOptions) -> Any:
+    message = options.message
+    value = _message(options)
+    root = _result(value, options)
     if engine_name == "native":
         from tagwire._columns import Decoder
         from tagwire._engine import NotNative
 
         try:
-            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS, spare_frames())
+            return Decoder(root, value, _layouts(options), message.NAME, message.VERSIONS, spare_frames())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureDecoder
 
-    return PureDecoder(root, value, _layouts(wanted), message)
+    return PureDecoder(root, value, _layouts(options), message)
 
 
 @lru_cache(_KEPT)
-def _encoder(engine_name: str, wanted: Wanted) -> Any:
-    message = wanted.message
-    everything = _message(Wanted(message, tuple(message.VERSIONS), "raise"))
-    value = Column(_name(wanted), "z", nullable=True)
-    root = _result(value, wanted)
+def _encoder(engine_name: str, options: ColumnOptions) -> Any:
+    message = options.message
+    everything = _message(ColumnOptions(message, tuple(message.VERSIONS), "raise"))
+    value = Column(_name(options), "z", nullable=True)
+    root = _result(value, options)
     if engine_name == "native":
         from tagwire._columns import Encoder
         from tagwire._engine import NotNative
 
         try:
-            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS, spare_frames())
+            return Encoder(everything, root, value, _layouts(options), message.NAME, message.VERSIONS, spare_frames())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureEncoder
 
-    return PureEncoder(everything, root, value, _layouts(wanted), message)
+    return PureEncoder(everything, root, value, _layouts(options), message)
 
 
 @lru_cache(1)
@@ -112,23 +112,23 @@ def spare_frames() -> Any:
     return Spares(_SPARE_BYTES)
 
 
-def _name(wanted: Wanted) -> str:
-    return "value" if wanted.errors == "column" else ""
+def _name(options: ColumnOptions) -> str:
+    return "value" if options.errors == "column" else ""
 
 
-def _result(value: Column, wanted: Wanted) -> Column:
+def _result(value: Column, options: ColumnOptions) -> Column:
     """Return the column of a result: the values, or structs of values and errors."""
-    if wanted.errors not in _ERRORS:
-        raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {wanted.errors!r}")
-    return with_error(value) if wanted.errors == "column" else value
+    if options.errors not in _ERRORS:
+        raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
+    return with_error(value) if options.errors == "column" else value
 
 
-def _message(wanted: Wanted) -> Column:
-    selection = Selection(wanted.paths, unknown_tags=wanted.unknown_tags, wide_unsigned=wanted.wide_unsigned)
-    return message_column(_name(wanted), [layout.root for layout in _layouts(wanted).values()], selection)
+def _message(options: ColumnOptions) -> Column:
+    selection = Selection(options.paths, unknown_tags=options.unknown_tags, wide_unsigned=options.wide_unsigned)
+    return message_column(_name(options), [layout.root for layout in _layouts(options).values()], selection)
 
 
-def _layouts(wanted: Wanted) -> dict[int, Layout]:
-    if not wanted.versions:
-        raise ColumnError(f"{wanted.message.NAME}: no version was given, so there are no columns")
-    return {version: layout_of(wanted.message, version) for version in wanted.versions}
+def _layouts(options: ColumnOptions) -> dict[int, Layout]:
+    if not options.versions:
+        raise ColumnError(f"{options.message.NAME}: no version was given, so there are no columns")
+    return {version: layout_of(options.message, version) for version in options.versions}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     RequestH = TypeVar("RequestH", bound=Message, default=Any)
     ResponseH = TypeVar("ResponseH", bound=Message, default=Any)
 
-    class _How(TypedDict, total=False):
+    class _DecodeOptions(TypedDict, total=False):
         """The decoding options of `Message.decode`."""
 
         strict: bool
@@ -171,15 +171,21 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             return header.decode_from(data, common, strict=strict, views=views, limits=limits, gc=gc)
         return self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
 
-    def _decode_header(self, cls: type[Message], version: int, data: Any, **how: Unpack[_How]) -> tuple[RequestH, int]:
-        return self.request_header.decode_from(data, cls.header_version(version), **how)
+    def _decode_header(
+        self, cls: type[Message], version: int, data: Any, **options: Unpack[_DecodeOptions]
+    ) -> tuple[RequestH, int]:
+        return self.request_header.decode_from(data, cls.header_version(version), **options)
 
     if TYPE_CHECKING:
 
         @overload
-        def decode_request(self, data: Any, message: type[M], **how: Unpack[_How]) -> Frame[M, RequestH]: ...
+        def decode_request(
+            self, data: Any, message: type[M], **options: Unpack[_DecodeOptions]
+        ) -> Frame[M, RequestH]: ...
         @overload
-        def decode_request(self, data: Any, message: None = None, **how: Unpack[_How]) -> Frame[Any, RequestH]: ...
+        def decode_request(
+            self, data: Any, message: None = None, **options: Unpack[_DecodeOptions]
+        ) -> Frame[Any, RequestH]: ...
 
     def decode_request(
         self,
@@ -249,11 +255,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         @overload
         def decode_response(
-            self, data: Any, api_key: type[M], version: int, **how: Unpack[_How]
+            self, data: Any, api_key: type[M], version: int, **options: Unpack[_DecodeOptions]
         ) -> Frame[M, ResponseH]: ...
         @overload
         def decode_response(
-            self, data: Any, api_key: int, version: int, **how: Unpack[_How]
+            self, data: Any, api_key: int, version: int, **options: Unpack[_DecodeOptions]
         ) -> Frame[Any, ResponseH]: ...
 
     def decode_response(

@@ -81,7 +81,7 @@ def _last_offset_of_header(batch: RecordBatch) -> int:
     format = batch.record_format
     if format.records is not None:
         return batch.last_offset
-    header = batch._head  # pyright: ignore[reportPrivateUsage]
+    header = batch._header  # pyright: ignore[reportPrivateUsage]
     return format.role(header, "base_offset")
 
 

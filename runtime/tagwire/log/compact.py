@@ -81,20 +81,22 @@ class _Compactor:
         self.explain = explain
 
     def run(self) -> CompactReport:
-        segments, asked = self.partition.segments, self.compaction
-        heads = [
-            summarize(segment, asked.format, asked.limits, partial=is_active, tell=self.tell, skip=asked.silent)
+        segments, compaction = self.partition.segments, self.compaction
+        summaries = [
+            summarize(
+                segment, compaction.format, compaction.limits, partial=is_active, tell=self.tell, skip=compaction.silent
+            )
             for segment, is_active in ((each, self._is_active(each)) for each in segments)
         ]
-        known = survey(segments, heads, bounds_of(asked))
+        known = survey(segments, summaries, bounds_of(compaction))
         cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
         keys = self._keys(cleaned, known)
         count = len(keys)
-        lasts = keys.last_offsets() if asked.dirty_from is None and known.ascends else keys
-        judge = Judge(asked, known, lasts, tells=self.explain is not None)
+        lasts = keys.last_offsets() if compaction.dirty_from is None and known.ascends else keys
+        judge = Judge(compaction, known, lasts, tells=self.explain is not None)
         del keys
-        writer = Rewriter(self.folder, asked, judge, self.tell, self.explain)
-        together = groups(cleaned, asked.segment_bytes)
+        writer = Rewriter(self.folder, compaction, judge, self.tell, self.explain)
+        together = groups(cleaned, compaction.segment_bytes)
         reports = [report for each in together for report in writer.group(each, is_first=each is together[0])]
         for each in segments[len(cleaned) :]:
             copy_segment(each, self.folder)
@@ -106,8 +108,10 @@ class _Compactor:
         return segment is self.partition.segments[-1] and not self.compaction.include_active
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        asked = self.compaction
-        for position, batch in segment.placed_batches(None, asked.format, asked.limits, skip=asked.silent):
+        compaction = self.compaction
+        for position, batch in segment.placed_batches(
+            None, compaction.format, compaction.limits, skip=compaction.silent
+        ):
             yield position, batch
             self.tell(batch.size)
 

@@ -117,11 +117,11 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
-        head = data[position : position + LONGEST]
-        if not head.strip(b"\0"):  # all zeros can't be a header, which contains the batch length
+        header = data[position : position + LONGEST]
+        if not header.strip(b"\0"):  # all zeros can't be a header, which contains the batch length
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
-        if scan.may_begin(position, head):
+        if scan.may_begin(position, header):
             yield position
         position += 1
 

@@ -24,7 +24,7 @@ _AT_ONCE: Final = 1 << 20
 """The number of characters held in memory."""
 
 
-def _head(file: str, batch: RecordBatch) -> str:
+def _header(file: str, batch: RecordBatch) -> str:
     """Return the part of each line before the offset. Formatted by hand for speed, because logs have many batches."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
@@ -68,12 +68,12 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: K
 
     With `keep`, only records for which it returns true are included. Raises DecodeError for invalid records.
     """
-    head = _head(file, batch)
+    header = _header(file, batch)
     done: int | None = 0
     if more is None and keep is None:
-        done = yield from native_lines(batch, head.encode("utf-8", "backslashreplace"))
+        done = yield from native_lines(batch, header.encode("utf-8", "backslashreplace"))
     if done is not None:
-        yield from in_parts(_line(record, head, more) for record in islice(filter(keep or _all, batch), done, None))
+        yield from in_parts(_line(record, header, more) for record in islice(filter(keep or _all, batch), done, None))
 
 
 def _all(record: Record) -> bool:
@@ -97,14 +97,14 @@ def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
     yield "".join(part).encode("utf-8", "backslashreplace")
 
 
-def _line(record: Record, head: str, more: More | None) -> str:
+def _line(record: Record, header: str, more: More | None) -> str:
     key = "null" if record.key is None else f'"{b2a_base64(record.key, newline=False).decode()}"'
     fields = {} if more is None else more(record)
     value = "null" if record.value is None else f'"{b2a_base64(record.value, newline=False).decode()}"'
     value = fields.pop("value", value)
     headers = _headers(record) if record.headers else "[]"
     line = (
-        f'{head}, "offset": {record.offset}, "timestamp": {record.timestamp}, '
+        f'{header}, "offset": {record.offset}, "timestamp": {record.timestamp}, '
         f'"key": {key}, "value": {value}, "headers": {headers}, '
         f'"hasHeaders": {_TRUTH[bool(record.headers)]}, "isTombstone": {_TRUTH[record.is_tombstone]}'
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import Wanted, decoder_of, schema_of
+from tagwire.arrow.plans import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.shape import Column
 from tagwire.limits import Limits
 from tagwire.log.column_table import root_column
@@ -50,7 +50,7 @@ class Payload:
         self.limits = limits
         versions = tuple(message.VERSIONS) if version is None else (version,)
         paths = fields if fields is None or isinstance(fields, str) else tuple(fields)
-        self.wanted = Wanted(message, versions, self.errors, paths)
+        self.wanted = ColumnOptions(message, versions, self.errors, paths)
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:

@@ -21,7 +21,7 @@ class PlacedBatch(RecordBatch):
     __slots__ = ("_file", "_position", "skip")
 
     def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
-        parts = batch._format, batch._head, batch._buf, batch._start, batch._end, batch._limits
+        parts = batch._format, batch._header, batch._buf, batch._start, batch._end, batch._limits
         super().__init__(*parts, strict=batch._strict)
         self._file = file
         self._position = position - batch._start

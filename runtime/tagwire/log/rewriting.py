@@ -89,8 +89,8 @@ class Rewriter:
         """Read the transactions in the segments before the first written one, from an offset on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
-            asked = self.compaction
-            batches = segment.placed_batches(begin, asked.format, asked.limits, skip=asked.silent)
+            compaction = self.compaction
+            batches = segment.placed_batches(begin, compaction.format, compaction.limits, skip=compaction.silent)
             for position, batch in batches:
                 if batch.is_transactional or batch.is_control:
                     verdict = self._verdict(segment, position, batch)
@@ -135,9 +135,9 @@ class Rewriter:
         return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        asked = self.compaction
-        for position, batch in segment.placed_batches(None, asked.format, asked.limits, skip=asked.skip):
-            if not is_far(segment.name, position, batch, segment.base_offset or 0, asked.skip):
+        compaction = self.compaction
+        for position, batch in segment.placed_batches(None, compaction.format, compaction.limits, skip=compaction.skip):
+            if not is_far(segment.name, position, batch, segment.base_offset or 0, compaction.skip):
                 yield position, batch
             if self.tell:
                 self.tell(batch.size)

@@ -117,13 +117,13 @@ class Scan:
         """Prepare for trying many positions that are not batches: from now on, wrong checksums are found fast."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
-    def may_begin(self, position: int, head: bytes) -> bool:
-        """Return whether a batch may begin at a position whose first bytes are `head`."""
+    def may_begin(self, position: int, header: bytes) -> bool:
+        """Return whether a batch may begin at a position whose first bytes are `header`."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
-        found = self.formats.claims(head, 0) if has_magic else self.formats.candidates(head, 0)
-        return self._sums.may_begin(position, head, found)
+        found = self.formats.claims(header, 0) if has_magic else self.formats.candidates(header, 0)
+        return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
         """Return the header of the batch at a position, without verifying its checksum. Raises LogError."""
@@ -147,10 +147,10 @@ class Scan:
         if known is None or not known.gives_last_offset:  # after varints, or two possible formats
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
-        head = self.data[position : position + LONGEST]
-        offset = _number(head, known.offset_at or 0, 8)
+        header = self.data[position : position + LONGEST]
+        offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
-            offset += _number(head, known.last_delta_at, 4)
+            offset += _number(header, known.last_delta_at, 4)
         elif not offset:  # a wrapper with offset 0 may hold later offsets
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
@@ -167,32 +167,32 @@ class Scan:
 
         If two formats are possible, this is the size of the longer batch.
         """
-        head = self.data[position : position + LONGEST]
+        header = self.data[position : position + LONGEST]
         left = len(self.data) - position
-        found = self._found = self.formats.candidates(head, 0, left)
+        found = self._found = self.formats.candidates(header, 0, left)
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _HEAD:
                 refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
-            refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
-        fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(head, 0)) <= left]
+            refuse(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
+        fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(header, 0)) <= left]
         if not fitting:
-            self._refuse_size(found[0], head, position, left)
+            self._refuse_size(found[0], header, position, left)
         return max(fitting)
 
-    def _refuse_size(self, format: Format, head: bytes, position: int, left: int) -> NoReturn:
+    def _refuse_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
         if not format.header_positions.has_length:
             raise LogPathError(f"{self.file}: batches of {format.name} have no length; read them as bytes")
-        found = format.header_positions.length(head, 0)
+        found = format.header_positions.length(header, 0)
         if found is None:
             refuse(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
         length, least = found[0], format.header_positions.least
         if length < least:
             at = position + (format.header_positions.length_at or 0)
             refuse(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
-        size = format.header_positions.size(head, 0)
+        size = format.header_positions.size(header, 0)
         refuse(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
 
 
-def _number(head: bytes, at: int, width: int) -> int:
-    return int.from_bytes(head[at : at + width], "big", signed=True)
+def _number(header: bytes, at: int, width: int) -> int:
+    return int.from_bytes(header[at : at + width], "big", signed=True)

@@ -39,9 +39,9 @@ class SumCheck:
 
         A batch whose length does not fit is rejected anyway.
         """
-        head, left = self._data[position : position + LONGEST], len(self._data) - position
-        sizes = [(each, each.header_positions.sound_size(head, 0)) for each in formats]
-        faults = [self._fault(position, head, size, each) for each, size in sizes if 0 < size <= left]
+        header, left = self._data[position : position + LONGEST], len(self._data) - position
+        sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
+        faults = [self._fault(position, header, size, each) for each, size in sizes if 0 < size <= left]
         if len(formats) == 1 and faults[0] is not None:
             raise faults[0]
         if all(faults):
@@ -49,43 +49,43 @@ class SumCheck:
             found = f"a batch that could be {names} by its magic, but has the checksum of neither"
             refuse(self._file, "TWL105", position, found, "one of them")
 
-    def may_begin(self, position: int, head: bytes, formats: list[Format]) -> bool:
+    def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch of one of these formats may begin at a position, by its length and checksum.
 
-        `head` has the bytes there. Raises nothing, because crafted bytes can have a candidate at every position.
+        `header` has the bytes there. Raises nothing, because crafted bytes can have a candidate at every position.
         """
         left = len(self._data) - position
         for each in formats:
             positions = each.header_positions
-            found = positions.length(head, 0)
+            found = positions.length(header, 0)
             if found is not None and found[0] >= positions.least:
                 size = positions.whole(*found, 0)
-                if size <= left and not self._wrong(position, head, found[1], size, positions.sum):
+                if size <= left and not self._wrong(position, header, found[1], size, positions.sum):
                     return True
         return False
 
     def _wrong(
-        self, position: int, head: bytes, behind: int, size: int, place: ChecksumPosition | None
+        self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
         """Return the wrong checksum of a candidate; None if right or unknown. `behind` is the end of the length."""
         if place is None:
             return None
         at, begin = behind + place.at, behind + place.begin
-        if begin > size or at + _WIDTH > len(head):
+        if begin > size or at + _WIDTH > len(header):
             return None
         sums = self._sums.get(place.algorithm)
         if sums is None:
             sums = self._sums[place.algorithm] = RangeSums(self._data, place.algorithm)
-        stated, actual = int.from_bytes(head[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
+        stated, actual = int.from_bytes(header[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
-    def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
+    def _fault(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
         """Return the error of a wrong checksum; None if the checksum is right or unknown."""
         positions = format.header_positions
-        found = positions.length(head, 0)
-        if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(head, 0)):
+        found = positions.length(header, 0)
+        if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):
             return None
-        wrong = self._wrong(position, head, found[1], size, positions.sum)
+        wrong = self._wrong(position, header, found[1], size, positions.sum)
         if wrong is None:
             return None
         covered = f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} from {positions.sum.first} on"

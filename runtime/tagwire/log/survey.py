@@ -90,15 +90,15 @@ class Bounds(NamedTuple):
     include_active: bool
 
 
-def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: Bounds) -> Survey:
+def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bounds: Bounds) -> Survey:
     """Return the facts about a partition from the batch summaries of all its segments."""
     found, known = Survey(), BatchSummary()
-    for segment, of_segment in zip(segments, heads, strict=True):
+    for segment, of_segment in zip(segments, summaries, strict=True):
         if known.begun:
             found.begun[segment.base_offset or 0] = min(known.begun.values())
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
-    found.end, found.because = _end(segments, heads, known, bounds)
+    found.end, found.because = _end(segments, summaries, known, bounds)
     found.producers = {  # a producer that the broker has forgotten can't continue its sequence
         producer_id: producer
         for producer_id, producer in known.producers.items()
@@ -116,7 +116,7 @@ def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: B
 
 
 def _end(
-    segments: Sequence[Segment], heads: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
+    segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
     """Return the offset up to which the log may be compacted, and the reason for stopping there."""
     begin = segments[0].base_offset or 0 if segments else 0
@@ -129,7 +129,7 @@ def _end(
         ends.append((base, f"the segment there has an open transaction of producer {producer}"))
     if bounds.min_compaction_lag_ms > 0:
         young = bounds.now - bounds.min_compaction_lag_ms
-        for segment, of_segment in zip(segments, heads, strict=True):
+        for segment, of_segment in zip(segments, summaries, strict=True):
             newest = of_segment.newest if of_segment.newest >= 0 else modified_ms(segment)
             if newest > young and (segment.base_offset or 0) >= (bounds.dirty_from or 0):
                 ends.append((segment.base_offset or 0, "the segment there is younger than the lag"))

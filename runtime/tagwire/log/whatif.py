@@ -178,10 +178,10 @@ class WhatIf:
         measure.packed_after += converted.size
         measure.unpacked_before += reference_unpacked.size
         measure.unpacked_after += unpacked.size
-        heads = _head(reference_unpacked), _head(unpacked)
-        measure.head_before += heads[0]
-        measure.head_after += heads[1]
-        measure.head_saved[heads[0] - heads[1]] += 1
+        header_sizes = _header(reference_unpacked), _header(unpacked)
+        measure.head_before += header_sizes[0]
+        measure.head_after += header_sizes[1]
+        measure.head_saved[header_sizes[0] - header_sizes[1]] += 1
 
     def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:
         self.losses.add((loss,), segment.name, piece.position)
@@ -202,5 +202,5 @@ def _ignore(loss: RecordLoss) -> None:
     """Ignore a loss, because another conversion of the batch reports it."""
 
 
-def _head(batch: RecordBatch) -> int:
+def _header(batch: RecordBatch) -> int:
     return batch.size - batch.records_size

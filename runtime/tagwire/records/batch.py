@@ -25,24 +25,24 @@ def read_batch(
     With `strict=False`, its records are read later as Kafka reads them. Raises DecodeError (with the offset in `buf`),
     LimitError.
     """
-    plan = format.plans.outline if outline else format.plans.head
-    layout = format.outline if outline else format.head
+    plan = format.plans.outline if outline else format.plans.header
+    layout = format.outline if outline else format.header
     has_records = format.records is not None  # records stay in `buf`, as a view
     if plan is not None:
-        head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
+        header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
         raw = memoryview(buf) if has_records else buf
-        head, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
-    return RecordBatch(format, head, buf, pos, end, limits, strict=strict)
+        header, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
+    return RecordBatch(format, header, buf, pos, end, limits, strict=strict)
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
     """Return the batch, or outermost message, in bytes that tagwire has just written, without verifying it."""
-    plan = format.plans.head
+    plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
-    head = plan.decode_trusted(data, views=format.records is not None)
-    return RecordBatch(format, head, data, 0, len(data), DEFAULT_LIMITS)
+    header = plan.decode_trusted(data, views=format.records is not None)
+    return RecordBatch(format, header, data, 0, len(data), DEFAULT_LIMITS)
 
 
 def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "RecordBatch":
@@ -61,7 +61,7 @@ class RecordBatch:
     def __init__(
         self,
         format: Format,
-        head: dict[str, Any],
+        header: dict[str, Any],
         buf: bytes,
         start: int,
         end: int,
@@ -70,7 +70,7 @@ class RecordBatch:
         strict: bool = True,
     ) -> None:
         self._format = format
-        self.__dict__["_head"] = head
+        self.__dict__["_header"] = header
         self._buf = buf
         self._start = start
         self._end = end
@@ -82,9 +82,9 @@ class RecordBatch:
     # ------------------------------------------------------------ the header
 
     @cached_property
-    def _head(self) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
         """The values of the header; for batches that the native engine has checked in one call, read on first use."""
-        return read_batch(self._buf, self._start, self._format, self._limits)._head
+        return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
     def format(self) -> str:
@@ -104,12 +104,12 @@ class RecordBatch:
     @property
     def magic(self) -> int:
         """The value of the magic byte."""
-        return self._format.role(self._head, "magic")
+        return self._format.role(self._header, "magic")
 
     @property
     def attributes(self) -> int:
         """The attributes as a number."""
-        return self._format.role(self._head, "attributes")
+        return self._format.role(self._header, "attributes")
 
     @property
     def unnamed_attributes(self) -> int:
@@ -120,7 +120,7 @@ class RecordBatch:
     @property
     def wrapper_key(self) -> bytes | None:
         """The key of a wrapper, which usually has none; None for other batches."""
-        return None if self._format.records is not None or self.codec == "none" else self._head["key"]
+        return None if self._format.records is not None or self.codec == "none" else self._header["key"]
 
     @property
     def compression(self) -> str:
@@ -130,12 +130,12 @@ class RecordBatch:
     @property
     def codec(self) -> str:
         """The codec's name in the spec, which distinguishes the lz4 of magic 0."""
-        return self._format.codecs[self._format.flag(self._head, "compression")]
+        return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property
     def timestamp_type(self) -> str:
         """create, or append if the broker set the timestamps."""
-        return "append" if self._format.flag(self._head, "timestamp_type") else "create"
+        return "append" if self._format.flag(self._header, "timestamp_type") else "create"
 
     @property
     def base_offset(self) -> int:
@@ -148,65 +148,65 @@ class RecordBatch:
     @property
     def last_offset(self) -> int:
         """The last offset, even if compaction has removed the record."""
-        head = self._head
-        if self._format.records is None and not self._format.role(head, "base_offset"):  # common in client wrappers
+        header = self._header
+        if self._format.records is None and not self._format.role(header, "base_offset"):  # common in client wrappers
             return self._bounds[1]
-        return self._format.role(head, "base_offset") + self._format.role(head, "last_offset_delta", 0)
+        return self._format.role(header, "base_offset") + self._format.role(header, "last_offset_delta", 0)
 
     @property
     def base_timestamp(self) -> int:
         """The timestamp that records' timestamps are relative to; in v2 the delete horizon, if there is one."""
-        return self._format.role(self._head, "base_timestamp")
+        return self._format.role(self._header, "base_timestamp")
 
     @property
     def max_timestamp(self) -> int:
         """The highest timestamp, or the broker's."""
-        return max_timestamp(self._format, self._head)
+        return max_timestamp(self._format, self._header)
 
     @property
     def partition_leader_epoch(self) -> int:
         """The leader's epoch, or -1."""
-        return self._format.role(self._head, "partition_leader_epoch")
+        return self._format.role(self._header, "partition_leader_epoch")
 
     @property
     def producer_id(self) -> int:
         """The producer's id, or -1."""
-        return self._format.role(self._head, "producer_id")
+        return self._format.role(self._header, "producer_id")
 
     @property
     def producer_epoch(self) -> int:
         """The producer's epoch, or -1."""
-        return self._format.role(self._head, "producer_epoch")
+        return self._format.role(self._header, "producer_epoch")
 
     @property
     def base_sequence(self) -> int:
         """The producer's sequence number of the first record, or -1."""
-        return self._format.role(self._head, "base_sequence")
+        return self._format.role(self._header, "base_sequence")
 
     @property
     def is_transactional(self) -> bool:
         """Whether the batch is part of a transaction."""
-        return bool(self._format.flag(self._head, "is_transactional"))
+        return bool(self._format.flag(self._header, "is_transactional"))
 
     @property
     def is_control(self) -> bool:
         """Whether the records are markers: see `tagwire.records.control`."""
-        return bool(self._format.flag(self._head, "is_control"))
+        return bool(self._format.flag(self._header, "is_control"))
 
     @property
     def delete_horizon_ms(self) -> int | None:
         """When tombstones of this batch may be removed, in milliseconds since 1970; None without a delete horizon."""
-        return self.base_timestamp if self._format.flag(self._head, "has_delete_horizon") else None
+        return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property
     def crc(self) -> int:
         """The stored checksum."""
-        return int(self._head["crc"])
+        return int(self._header["crc"])
 
     @property
     def count(self) -> int | None:
         """The number of records in the header; None in formats without a count."""
-        return self._format.role(self._head, "count") if "count" in self._format.fields else None
+        return self._format.role(self._header, "count") if "count" in self._format.fields else None
 
     @property
     def size(self) -> int:
@@ -220,15 +220,15 @@ class RecordBatch:
         A single message counts as a record; of a wrapper, everything but its value counts as header.
         """
         if self._format.records is not None:
-            return len(self._head["payload"])
-        return self.size if self.codec == "none" else len(self._head["value"] or b"")
+            return len(self._header["payload"])
+        return self.size if self.codec == "none" else len(self._header["value"] or b"")
 
     # ------------------------------------------------------------ the records
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
         """The base offset and the last offset of messages; for batches, only the base offset is valid."""
-        own = self._format.role(self._head, "base_offset")
+        own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
         except DecodeError:
@@ -242,7 +242,7 @@ class RecordBatch:
         from tagwire.records.legacy_messages import Messages
 
         deviated = None if self._strict else self._deviated
-        return Messages(self._format, self._head, self.codec, self._start, self._limits, deviated)
+        return Messages(self._format, self._header, self.codec, self._start, self._limits, deviated)
 
     def __iter__(self) -> Iterator[Record]:
         found = None if self._quick is None else self._quick.records_of(self)
@@ -281,17 +281,17 @@ class RecordBatch:
             return iter(self._messages)
         from tagwire.records.legacy_messages import record_of
 
-        return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
+        return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
         """Decompress the records and return a walk over them; not for messages. Raises DecodeError, LimitError."""
-        payload = self._head["payload"]
+        payload = self._header["payload"]
         pos = self._end - len(payload)
         if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes with any codec
-            return Walk(self._format, self._head, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
+            return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
-        return Walk(self._format, self._head, data, 0, len(data), compressed_at=pos, limits=self._limits)
+        return Walk(self._format, self._header, data, 0, len(data), compressed_at=pos, limits=self._limits)
 
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
@@ -319,8 +319,8 @@ class RecordBatch:
         Raises EncodeError for a value that the format can't represent, or a field that it does not have.
         """
         names = {role: item.name for role, item in self._format.fields.items()}
-        head = self._head | {names.get(role, role): value for role, value in changes.items()}
-        data = self._format.encode_header(head)
+        header = self._header | {names.get(role, role): value for role, value in changes.items()}
+        data = self._format.encode_header(header)
         return read_batch(data, 0, self._format, self._limits)
 
     def __eq__(self, other: object) -> bool:
@@ -337,5 +337,5 @@ class RecordBatch:
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:
-        what = f"{self.format} batch at offset {self._format.role(self._head, 'base_offset')}"
+        what = f"{self.format} batch at offset {self._format.role(self._header, 'base_offset')}"
         return f"<{what}: {self.size} bytes, {self.compression}>"

@@ -23,7 +23,7 @@ from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.building_messages import build_messages
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
-from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
+from tagwire.records.native import NativeResult, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields
 from tagwire.text_format import count, got, shown
@@ -227,9 +227,9 @@ class BatchBuilder:
         self.base_offset, self.base_timestamp = self.bases(self._records[0])
         if self.format.records is None:
             return build_messages(self, records)
-        head = self.head(self.base_offset, self.base_timestamp)
+        header = self.header(self.base_offset, self.base_timestamp)
         base = self.base_offset, self.base_timestamp
-        written, count = self.in_parts(records, lambda: self.written(head, *base))
+        written, count = self.in_parts(records, lambda: self.written(header, *base))
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
@@ -317,21 +317,21 @@ class BatchBuilder:
         """Return a batch of the builder's records, or of `count` records that are already encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
-        head = self.head(base_offset, base_timestamp)
+        header = self.header(base_offset, base_timestamp)
         codec = self.codec()
-        found = self.written(head, base_offset, base_timestamp) if written is None else written
+        found = self.written(header, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
-        head |= self.values(last_offset_delta=last - base_offset)
+        header |= self.values(last_offset_delta=last - base_offset)
         item = format.fields.get("max_timestamp")
         if item is not None:
             top = self.top(found.max_timestamp)
-            head[item.name] = top - base_timestamp if item.relative_to else top
-        head["payload"] = found.data if codec == "none" else pack(codec, found.data)
+            header[item.name] = top - base_timestamp if item.relative_to else top
+        header["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
-            head[format.fields["count"].name] = self.count() if written is None else count
-        return own_batch(format, format.encode_header(head))
+            header[format.fields["count"].name] = self.count() if written is None else count
+        return own_batch(format, format.encode_header(header))
 
-    def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
+    def header(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
         """Return the header values that do not depend on the records."""
         attributes = self.batch_attributes()
         return self.values(
@@ -344,31 +344,31 @@ class BatchBuilder:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
 
-    def written(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
+    def written(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
         """Encode the records; if the native engine rejects one, encode by the layout, which raises the exact error."""
         if self._gathering is not None:
-            found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
+            found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
                 return found
-        written: Written | Refusal = Refusal.NONE_TRIED
+        written: Written | NativeResult = NativeResult.NONE_TRIED
         with suppress(TypeError, ValueError, AttributeError):  # headers without an order, which are reported below
             put_headers_in_order(self.format, self.records)
-            written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
+            written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
         self.check_kinds_of(self.records)
-        data = self.payload(head, base_offset, base_timestamp)
-        if written is Refusal.CERTAIN:
+        data = self.payload(header, base_offset, base_timestamp)
+        if written is NativeResult.CERTAIN:
             raise DisagreementError(self.format.layout, count(len(self.records), "record"))
         last = max((record.offset for record in self.records), default=base_offset)
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
-    def payload(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
+    def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
         """Encode the records in Python: by the fast path, or by the layout, which raises the exact error."""
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
-            with_attributes = record_items.has_attributes(self.format.record, head)
+            with_attributes = record_items.has_attributes(self.format.record, header)
             with suppress(*record_items.REFUSALS):
                 return bytes(
                     record_items.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
@@ -378,7 +378,7 @@ class BatchBuilder:
             self.records,
         )
         writer = LayoutWriter(self.format.layout, bytearray)
-        writer.scopes = (head,)
+        writer.scopes = (header,)
         data = bytearray()
         with writer.at(records.name):
             writer.value(records.type, elements, data)

@@ -8,7 +8,7 @@ from tagwire.interpreter.writer import encode
 from tagwire.message.engines import DisagreementError
 from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.message_set import MessageSet
-from tagwire.records.native import Refusal, Written, write_natively
+from tagwire.records.native import NativeResult, Written, write_natively
 from tagwire.records.record import Record
 from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, refuse
 from tagwire.text_format import count
@@ -31,20 +31,20 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
         return MessageSet(found.data, count, format)
     if not builder.records:
         builder.fail("records", "are none, but a wrapper holds at least one message")
-    head = builder.values(
+    header = builder.values(
         base_offset=builder.records[-1].offset if builder.last_offset is None else builder.last_offset,
         attributes=builder.batch_attributes(),
         base_timestamp=builder.top(found.max_timestamp),
     )
     return own_batch(
-        format, format.encode_header({**head, "key": builder.wrapper_key, "value": pack(codec, found.data)})
+        format, format.encode_header({**header, "key": builder.wrapper_key, "value": pack(codec, found.data)})
     )
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:
     """Encode the messages, with offsets relative to `base`."""
     format, records = builder.format, builder.records
-    written: Written | Refusal = Refusal.NONE_TRIED
+    written: Written | NativeResult = NativeResult.NONE_TRIED
     with suppress(TypeError, ValueError, AttributeError):  # headers without an order, which are reported below
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
@@ -52,8 +52,8 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
     if isinstance(written, Written) and records:
         return written
     builder.check_kinds_of(records)
-    data = b"".join(builder.of_each(lambda record: encode(format.head, _message(builder, record, base)), records))
-    if written is Refusal.CERTAIN:
+    data = b"".join(builder.of_each(lambda record: encode(format.header, _message(builder, record, base)), records))
+    if written is NativeResult.CERTAIN:
         raise DisagreementError(format.layout, count(len(records), "record"))
     return Written(data, -1, max((record.timestamp for record in records), default=-1))
 
@@ -67,11 +67,11 @@ def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, An
     number = record_attributes(format, record, as_read=builder.as_read)
     if is_appended:
         number = format.bits["timestamp_type"].put(number, 1)
-    head = builder.values(
+    header = builder.values(
         base_offset=record.offset - base,
         attributes=number,
         base_timestamp=builder.append_time if is_appended and builder.compression == "none" else record.timestamp,
     )
-    found = {**head, "key": record.key, "value": record.value}
+    found = {**header, "key": record.key, "value": record.value}
     headers = header_values(format, record)
     return {**found, "headers": headers} if headers else found

@@ -123,7 +123,7 @@ class Format:
         return self.record.minimum
 
     @cached_property
-    def head(self) -> Layout:
+    def header(self) -> Layout:
         """The layout of everything but the records, which are a field of bytes, still compressed."""
         items = tuple(
             (
@@ -140,7 +140,7 @@ class Format:
         """The header layout with an unverified number for the checksum, for readers that skip records."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
-            item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.head.root.items
+            item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items
         )
         return Layout(self.name, None, StructLayout(self.root.name, tuple(items)))
 
@@ -165,15 +165,15 @@ class Format:
         group = self.bits.get("compression")
         return group.values if group else ("none",)
 
-    def encode_header(self, head: dict[str, Any]) -> bytes:
+    def encode_header(self, header: dict[str, Any]) -> bytes:
         """Encode a batch or message from its header values. Raises EncodeError for an invalid value."""
-        plan = self.plans.head
-        return encode(self.head, head) if plan is None else plan.encode(head)
+        plan = self.plans.header
+        return encode(self.header, header) if plan is None else plan.encode(header)
 
-    def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
+    def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
         """Return the value of a role in a batch header."""
         name = self._names.get(role)
-        return none if name is None else int(head[name])
+        return none if name is None else int(header[name])
 
     def unnamed_bits(self, attributes: int) -> int:
         """Return the attribute bits of a batch or message that have no name."""
@@ -181,10 +181,10 @@ class Format:
             attributes &= ~group.mask
         return attributes
 
-    def flag(self, head: dict[str, Any], name: str) -> int:
+    def flag(self, header: dict[str, Any], name: str) -> int:
         """Return the value of a group of bits, or 0 if the format has no group of that name."""
         group = self._groups.get(name)
-        return 0 if group is None else (head[group[0]] & group[1]) >> group[2]
+        return 0 if group is None else (header[group[0]] & group[1]) >> group[2]
 
     def __reduce__(self) -> tuple[object, ...]:
         from tagwire.records.formats import format_of

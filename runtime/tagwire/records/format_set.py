@@ -73,28 +73,30 @@ class FormatSet:
         names = tuple(each.name for each in self.named)
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
-    def candidates(self, head: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """Return the formats that the batch at `pos` may have, given the number of bytes left (default: in `head`).
+    def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
+        """Return the formats that the batch at `pos` may have, given the number of bytes left (default: in `header`).
 
         A format with its magic byte at an unusual position is included only if its batch length fits.
         """
         if self.alone is not None:
             return [self.alone]
-        found = self.claims(head, pos)
-        rest = len(head) - pos if left is None else left
+        found = self.claims(header, pos)
+        rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
             return found  # nearly always
         return [
-            each for each in found if each not in self.tried or 0 < each.header_positions.sound_size(head, pos) <= rest
+            each
+            for each in found
+            if each not in self.tried or 0 < each.header_positions.sound_size(header, pos) <= rest
         ] or found
 
-    def claims(self, head: bytes, pos: int) -> list[Format]:
+    def claims(self, header: bytes, pos: int) -> list[Format]:
         """Return the formats whose magic byte fits at `pos`, regardless of the length."""
         found = []
-        if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
+        if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)
         for each in self.tried:
-            if each.header_positions.has_magic(head, pos):
+            if each.header_positions.has_magic(header, pos):
                 found.append(each)
         return found
 

@@ -34,8 +34,8 @@ class HeaderPositions:
     """The positions in one format, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
-        self._head = format.head
-        items = format.head.root.items
+        self._header = format.header
+        items = format.header.root.items
         self._extent = next((at for at, item in enumerate(items) if _is_length(item)), -1)
         before = _width(items[: self._extent]) if self._extent >= 0 else None
         kind = items[self._extent].type if self._extent >= 0 else None
@@ -83,7 +83,7 @@ class HeaderPositions:
         return _width(self._items_before(item.name)[self._extent + 1 :])
 
     def _sum(self) -> ChecksumPosition | None:
-        item = next((each for each in self._head.root.items if isinstance(each.type, Checksum)), None)
+        item = next((each for each in self._header.root.items if isinstance(each.type, Checksum)), None)
         if item is None or not isinstance(item.type, Checksum) or self._extent < 0 or item.condition is not None:
             return None
         at = _width(self._items_before(item.name)[self._extent + 1 :])
@@ -93,59 +93,59 @@ class HeaderPositions:
         )
 
     def _items_before(self, name: str) -> tuple[Item, ...]:
-        items = self._head.root.items
+        items = self._header.root.items
         return items[: next(at for at, item in enumerate(items) if item.name == name)]
 
     # ------------------------------------------------------------ batches
 
-    def length(self, head: bytes, pos: int) -> tuple[int, int] | None:
+    def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
         """Return the length in the header at `pos`, and the position after it; None if the header is cut off."""
         if self.length_at is None or self._code is None:
-            return self._length_by_layout(head, pos)
+            return self._length_by_layout(header, pos)
         begin = pos + self.length_at
         if self._number is not None:
             end = begin + self._number.size
-            return (self._number.unpack_from(head, begin)[0], end) if end <= len(head) else None
+            return (self._number.unpack_from(header, begin)[0], end) if end <= len(header) else None
         try:
-            value, end = (head[begin], begin + 1) if head[begin] < 0x80 else read_uvarint(head, begin)
+            value, end = (header[begin], begin + 1) if header[begin] < 0x80 else read_uvarint(header, begin)
         except (IndexError, ValueError):
             return None
         return from_zigzag(value) if isinstance(self._code, Varint) and self._code.zigzag else value, end
 
-    def _length_by_layout(self, head: bytes, pos: int) -> tuple[int, int] | None:
+    def _length_by_layout(self, header: bytes, pos: int) -> tuple[int, int] | None:
         if self._extent < 0:
             return None
-        reader = LayoutReader(self._head, head, offset=pos)
+        reader = LayoutReader(self._header, header, offset=pos)
         try:
-            for item in self._head.root.items[: self._extent]:
+            for item in self._header.root.items[: self._extent]:
                 reader.read(item.type, ())
-            return int(reader.read(self._head.root.items[self._extent].type, ())), reader.pos
+            return int(reader.read(self._header.root.items[self._extent].type, ())), reader.pos
         except DecodeError:
             return None
 
-    def size(self, head: bytes, pos: int) -> int | None:
+    def size(self, header: bytes, pos: int) -> int | None:
         """Return the size of the batch at `pos` by its header, in bytes; None if the header is cut off."""
-        found = self.length(head, pos)
+        found = self.length(header, pos)
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
         """Return the size of the batch at `pos`, given its length and the position after the length."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
-    def sound_size(self, head: bytes, pos: int) -> int:
+    def sound_size(self, header: bytes, pos: int) -> int:
         """Like `size`, but 0 if the header is cut off, or its length is too small for any batch."""
-        found = self.length(head, pos)
+        found = self.length(header, pos)
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
-    def has_magic(self, head: bytes, pos: int) -> bool:
+    def has_magic(self, header: bytes, pos: int) -> bool:
         """Whether the header at `pos` has the format's magic byte in the right position."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
-            if self.magic_behind is None or (found := self.length(head, pos)) is None:
+            if self.magic_behind is None or (found := self.length(header, pos)) is None:
                 return False
             at = found[1] + self.magic_behind
-        return at < len(head) and head[at] == self.magic
+        return at < len(header) and header[at] == self.magic
 
 
 def _is_length(item: Item) -> bool:

@@ -29,15 +29,15 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 """The bits that a wrapper may have; the others belong to messages."""
 
 
-def record_of(format: Format, head: dict[str, Any], offset: int, appended: int | None = None) -> Record:
+def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
     """Return a message as a record."""
-    attributes = head[format.fields["attributes"].name]
+    attributes = header[format.fields["attributes"].name]
     return Record(
         offset,
-        format.role(head, "base_timestamp") if appended is None else appended,
-        head["key"],
-        head["value"],
-        tuple((header["key"], header["value"]) for header in head.get("headers", ())),
+        format.role(header, "base_timestamp") if appended is None else appended,
+        header["key"],
+        header["value"],
+        tuple((each["key"], each["value"]) for each in header.get("headers", ())),
         attributes=plain_attributes(format, attributes),
         tombstone=tombstone_flag(format, attributes),
     )
@@ -49,7 +49,7 @@ class Messages:
     def __init__(
         self,
         format: Format,
-        head: dict[str, Any],
+        header: dict[str, Any],
         codec: str,
         offset: int,
         limits: Limits,
@@ -57,15 +57,15 @@ class Messages:
     ) -> None:
         """`deviated` is None for a strict reader; a lenient reader calls it with the error of a strict one."""
         self.format = format
-        self.head = head
+        self.header = header
         self.offset = offset
         self.limits = limits
         for name, group in format.bits.items():
-            if name not in _OF_WRAPPERS and group.of(head[format.fields["attributes"].name]):
+            if name not in _OF_WRAPPERS and group.of(header[format.fields["attributes"].name]):
                 self.refuse("attributes", f"a wrapper with {name}", "the bit in the messages that it wraps")
-        if head["value"] is None:
+        if header["value"] is None:
             self.refuse("value", "null in a wrapper", f"a message set, packed by {codec}")
-        self.data = unpacked(format, codec, head["value"], offset, "value", limits)
+        self.data = unpacked(format, codec, header["value"], offset, "value", limits)
         self.is_mixed = False
         """Whether some messages have another magic than the wrapper."""
         try:
@@ -79,7 +79,7 @@ class Messages:
         if not self.offsets:
             self.refuse("value", "an empty message set in a wrapper", "at least one message")
         self.shift = 0
-        own, last = head[format.fields["base_offset"].name], self.offsets[-1]
+        own, last = header[format.fields["base_offset"].name], self.offsets[-1]
         if format.magic > 0 and own:
             if own < last:
                 self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, its last inner offset")
@@ -98,12 +98,12 @@ class Messages:
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
-        return [format.role(head, "base_offset") for format, head in self.heads()]
+        return [format.role(header, "base_offset") for format, header in self.batch_headers()]
 
     def __iter__(self) -> Iterator[Record]:
         appended = None
-        if self.format.flag(self.head, "timestamp_type"):
-            appended = self.format.role(self.head, "base_timestamp")
+        if self.format.flag(self.header, "timestamp_type"):
+            appended = self.format.role(self.header, "base_timestamp")
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
@@ -121,19 +121,19 @@ class Messages:
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
         """Yield the messages as records without the native engine."""
-        for (format, head), offset in zip(self.heads(), self.offsets, strict=True):
+        for (format, header), offset in zip(self.batch_headers(), self.offsets, strict=True):
             has_time = "base_timestamp" in format.fields
-            yield record_of(format, head, offset + self.shift, appended if has_time else None)
+            yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
         """Read on with the interpreter from the message that the native engine rejected, to raise its error."""
-        return self.heads(index, pos, elements, good)
+        return self.batch_headers(index, pos, elements, good)
 
-    def heads(
+    def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
         """Yield the messages with their formats, from `pos` on, after `elements` earlier messages."""
-        reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
+        reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements
         reader.good = good or {}
@@ -142,10 +142,10 @@ class Messages:
             reader.elements += 1
             reader.bound("elements", reader.elements)
             format = self.format_at(reader.pos)
-            head = reader.struct(format.head.root, ())
-            if format.flag(head, "compression"):
+            header = reader.struct(format.header.root, ())
+            if format.flag(header, "compression"):
                 reader.fail("a wrapper inside a wrapper", "messages that are not compressed")
-            yield format, head
+            yield format, header
             index += 1
 
     def format_at(self, pos: int) -> Format:

@@ -15,17 +15,17 @@ _AT_ONCE: Final = 1 << 20
 """The number of bytes of lines kept in memory: a batch of tiny records may have thousands of times more."""
 
 
-def native_lines(batch: RecordBatch, head: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield lines that begin with `head`, many at a time; return how many there were, or None for all.
+def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
+    """Yield lines that begin with `header`, many at a time; return how many there were, or None for all.
 
-    With `is_text`, lines have tabs and end with `head` and the names of the batch's and the record's attributes.
+    With `is_text`, lines have tabs and end with `header` and the names of the batch's and the record's attributes.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)
     if lines is None or found is None:
         return 0
     walk, count, bases, has_attributes = found
-    how = (bases, has_attributes, head, _AT_ONCE, is_text)
+    how = (bases, has_attributes, header, _AT_ONCE, is_text)
     pos, left = walk.pos, count
     while left:
         text, pos, still = lines(walk.data, pos, walk.end, left, *how)

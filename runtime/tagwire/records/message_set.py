@@ -15,12 +15,12 @@ class MessageSet(RecordBatch):
     __slots__ = ("_count",)
 
     def __init__(self, data: bytes, count: int, format: Format) -> None:
-        head = (
-            read_batch(data, 0, format, DEFAULT_LIMITS)._head
+        header = (
+            read_batch(data, 0, format, DEFAULT_LIMITS)._header
             if count
-            else format.head.root.default_value() | {"crc": 0}
+            else format.header.root.default_value() | {"crc": 0}
         )
-        super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
+        super().__init__(format, header, data, 0, len(data), DEFAULT_LIMITS)
         self._count = count
 
     @cached_property

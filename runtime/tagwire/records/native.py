@@ -40,7 +40,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 class Plans:
     """The native engine's plans for a format; None for parts that it does not support."""
 
-    head: "Plan | None" = None
+    header: "Plan | None" = None
     """Everything but the records; for messages, the whole message."""
     records: "Elements | None" = None
     """Consecutive records, or messages as records."""
@@ -52,7 +52,7 @@ class Plans:
         from tagwire._engine import Elements, NotNative, Plan
 
         try:
-            self.head = Plan(format.head)
+            self.header = Plan(format.header)
             layout = seen(format)
             if layout is not None:
                 self.records = Elements(layout, **_aspects(format, layout))
@@ -62,7 +62,7 @@ class Plans:
     @cached_property
     def outline(self) -> "Plan | None":
         """The header, without verifying its checksum."""
-        if self.head is None:
+        if self.header is None:
             return None
         from tagwire._engine import Plan
 
@@ -83,10 +83,10 @@ class Plans:
         except NotNative:
             return None
 
-    def inputs(self, given: dict[str, int], head: dict[str, Any]) -> tuple[Any, ...]:
+    def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
         """Return the inputs that the plan of the records needs."""
         assert self.records is not None
-        return tuple([given[name] if name in given else head.get(name, 0) for name in self.records.inputs])
+        return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
 
 def seen(format: "Format") -> Layout | None:
@@ -166,7 +166,7 @@ class Written:
         self.max_timestamp = max_timestamp
 
 
-class Refusal(Enum):
+class NativeResult(Enum):
     """Why the native engine wrote nothing."""
 
     NONE_TRIED = "it has no plan"
@@ -175,21 +175,21 @@ class Refusal(Enum):
 
 
 def write_natively(
-    format: "Format", records: list[Record], head: dict[str, Any], base_offset: Any, base_timestamp: Any
-) -> Written | Refusal:
+    format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
+) -> Written | NativeResult:
     """Encode records with the native engine; at least one record, because an empty batch has other header values."""
     plans = format.plans
     if plans.records is None:
-        return Refusal.NONE_TRIED
-    inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
+        return NativeResult.NONE_TRIED
+    inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     try:
         data, highest, is_unsure = plans.records.write(records, inputs)
     except (OverflowError, TypeError):  # bases that are not 64-bit integers
-        return Refusal.NONE_TRIED
+        return NativeResult.NONE_TRIED
     if data is not None:
         return _with_tops(plans.records, data, highest)
     has_bits = any(record.tombstone is not None or record.attributes != 0 for record in records)
-    return Refusal.UNSURE if is_unsure or has_bits else Refusal.CERTAIN
+    return NativeResult.UNSURE if is_unsure or has_bits else NativeResult.CERTAIN
 
 
 def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Written:
@@ -230,11 +230,11 @@ def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Rec
 
 
 def written_of(
-    format: "Format", found: "Gathering", head: dict[str, Any], base_offset: Any, base_timestamp: Any
+    format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
     """Return the bytes of the collected records; None if the bases have changed since collecting began."""
     plan = format.plans.records
-    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
+    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     assert plan is not None
     if inputs != found.inputs:
         return None

@@ -57,10 +57,10 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
     `data` has a length, and its slices are bytes.
     """
-    head, names = data[pos : pos + LONGEST], []
+    header, names = data[pos : pos + LONGEST], []
     for name in format_names():
         format = format_of(name)
-        size = format.header_positions.sound_size(head, 0) if format.header_positions.has_magic(head, 0) else 0
+        size = format.header_positions.sound_size(header, 0) if format.header_positions.has_magic(header, 0) else 0
         if format not in formats.formats and 0 < size <= len(data) - pos:
             with suppress(DecodeError):
                 read_batch(data[pos : pos + size], 0, format, limits)

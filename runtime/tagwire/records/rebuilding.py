@@ -26,7 +26,7 @@ _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
 
 
-class Head(NamedTuple):
+class BatchHeader(NamedTuple):
     """The data of a batch apart from its records."""
 
     format: str
@@ -38,7 +38,7 @@ class Head(NamedTuple):
     """The records' own timestamps, if the columns don't have them; else None."""
 
 
-def header_of(batch: RecordBatch, latest: int) -> Head | None:
+def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the header that together with the records gives the same batch; None if the bytes would differ.
 
     The bytes are rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one is beyond
@@ -57,7 +57,7 @@ def header_of(batch: RecordBatch, latest: int) -> Head | None:
         return None
     times = tuple(map(_TIMESTAMP, records))
     are_kept = is_appended or max(times, default=0) > latest or min(times, default=0) < -latest
-    return Head(batch.format, data[:size], len(data), times if are_kept else None)
+    return BatchHeader(batch.format, data[:size], len(data), times if are_kept else None)
 
 
 def _is_plain(batch: RecordBatch) -> bool:
@@ -67,33 +67,35 @@ def _is_plain(batch: RecordBatch) -> bool:
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
-def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
+def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
     """Return the original batch, from its header and records.
 
     Raises DecodeError if the checksum does not match, or the header is invalid; EncodeError if the number or size of
     the records differs, or the format can't represent them; FormatError.
     """
     found = list(records)
-    if head.timestamps is not None:
-        if len(head.timestamps) != len(found):
-            _refuse(head, f"are {len(found)}, but the timestamps beside them are {len(head.timestamps)}")
-        for record, timestamp in zip(found, head.timestamps, strict=True):
+    if header.timestamps is not None:
+        if len(header.timestamps) != len(found):
+            _refuse(header, f"are {len(found)}, but the timestamps beside them are {len(header.timestamps)}")
+        for record, timestamp in zip(found, header.timestamps, strict=True):
             record.timestamp = timestamp
-    format = format_of(head.format)
+    format = format_of(header.format)
     if format.records is None:
-        _refuse(head, f"have no batch around them in {head.format}")
-    outline = read_outline(head.data + bytes(max(0, head.size - len(head.data))), FormatSet(format, only=True), limits)
-    data = head.data + _written(outline, found)
-    if len(data) != head.size:
-        _refuse(head, f"are {len(data) - len(head.data)} bytes, but were {head.size - len(head.data)}")
+        _refuse(header, f"have no batch around them in {header.format}")
+    outline = read_outline(
+        header.data + bytes(max(0, header.size - len(header.data))), FormatSet(format, only=True), limits
+    )
+    data = header.data + _written(outline, found)
+    if len(data) != header.size:
+        _refuse(header, f"are {len(data) - len(header.data)} bytes, but were {header.size - len(header.data)}")
     return read_batch(data, 0, format, limits)
 
 
-def _refuse(head: Head, reason: str) -> NoReturn:
-    raise EncodeError(reason, message_name=head.format, version=None, path="records")
+def _refuse(header: BatchHeader, reason: str) -> NoReturn:
+    raise EncodeError(reason, message_name=header.format, version=None, path="records")
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
     """Encode records for a batch with this header."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
-    return builder.extend(records).written(batch.walk().head, batch.base_offset, batch.base_timestamp).data
+    return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

@@ -68,10 +68,10 @@ def _has_headers(item: Item) -> bool:
     )
 
 
-def has_attributes(record: StructLayout, head: dict[str, Any]) -> bool:
+def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
     """Whether the records of a batch have an attributes byte."""
     condition = record.items[1].condition
-    return condition is None or holds(condition, (head,))
+    return condition is None or holds(condition, (header,))
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
@@ -79,7 +79,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
-    with_attributes = has_attributes(walk.format.record, walk.head)
+    with_attributes = has_attributes(walk.format.record, walk.header)
     attributes = 0
     try:
         for _ in range(count):

@@ -66,4 +66,4 @@ def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool],
         return None
     if count is None or walk.bounds_records():
         return None
-    return walk, count, walk.bases, record_items.has_attributes(format.record, walk.head)
+    return walk, count, walk.bases, record_items.has_attributes(format.record, walk.header)

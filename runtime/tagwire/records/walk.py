@@ -48,7 +48,7 @@ class Walk:
     def __init__(
         self,
         format: Format,
-        head: dict[str, Any],
+        header: dict[str, Any],
         data: bytes | bytearray,
         pos: int,
         end: int,
@@ -58,7 +58,7 @@ class Walk:
     ) -> None:
         assert format.records is not None and isinstance(format.records.type, Array)
         self.format = format
-        self.head = head
+        self.header = header
         self.array = format.records.type
         self.name = format.records.name
         self.data = data
@@ -66,9 +66,9 @@ class Walk:
         self.end = end
         self.compressed_at = compressed_at
         self.limits = limits
-        self.base_offset = format.role(head, "base_offset")
-        self.base_timestamp = format.role(head, "base_timestamp")
-        self.appended: int | None = max_timestamp(format, head) if format.flag(head, "timestamp_type") else None
+        self.base_offset = format.role(header, "base_offset")
+        self.base_timestamp = format.role(header, "base_timestamp")
+        self.appended: int | None = max_timestamp(format, header) if format.flag(header, "timestamp_type") else None
 
     @cached_property
     def reader(self) -> LayoutReader:
@@ -81,7 +81,7 @@ class Walk:
 
     def count(self) -> int | None:
         """Return the record count of the header, or None if there is none. Raises DecodeError if it can't fit."""
-        count = self.head[self.array.counted_by] if self.array.counted_by else None
+        count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
         least, left = self.format.least, self.end - self.pos
@@ -94,7 +94,7 @@ class Walk:
         reading = None
         if plans.records is not None:
             offset, timestamp, is_appended = self.bases
-            inputs = plans.inputs({OFFSET: offset, TIMESTAMP: timestamp, SCALE: int(not is_appended)}, self.head)
+            inputs = plans.inputs({OFFSET: offset, TIMESTAMP: timestamp, SCALE: int(not is_appended)}, self.header)
             reading = plans.records.read(
                 self.data, self.pos, self.end, self.count(), inputs, self.limits, self.by_layout
             )
@@ -116,7 +116,7 @@ class Walk:
         except DecodeError as error:
             found: DecodeError | None = error
         again = Walk(
-            *(self.format, self.head, self.data, self.pos, self.end),
+            *(self.format, self.header, self.data, self.pos, self.end),
             compressed_at=self.compressed_at,
             limits=self.limits,
         )
@@ -167,7 +167,7 @@ class Walk:
             if count is None:
                 reader.elements += 1
                 reader.bound("elements", reader.elements)
-            yield self.record(reader.read(self.array.element, (self.head,)))
+            yield self.record(reader.read(self.array.element, (self.header,)))
             index += 1
         reader.path = [self.name]
         reader.exhausted("the batch" if reader.compressed_at is None else "the packed bytes")
@@ -186,7 +186,7 @@ class Walk:
             timestamp,
             value["key"],
             value["value"],
-            tuple((header["key"], header["value"]) for header in value["headers"]),
+            tuple((each["key"], each["value"]) for each in value["headers"]),
             attributes=plain_attributes(self.format, value["attributes"]),
             tombstone=tombstone_flag(self.format, value["attributes"]),
         )
@@ -210,10 +210,10 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
     return None if group is None else bool(group.of(attributes))
 
 
-def max_timestamp(format: Format, head: dict[str, Any]) -> int:
+def max_timestamp(format: Format, header: dict[str, Any]) -> int:
     """Return a batch's highest timestamp, which may be stored as a delta; for a message, its own timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
-        return format.role(head, "base_timestamp")
-    base = head[item.relative_to] if item.relative_to else 0
-    return int(base + head[item.name])
+        return format.role(header, "base_timestamp")
+    base = header[item.relative_to] if item.relative_to else 0
+    return int(base + header[item.name])

@@ -41,19 +41,21 @@ def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_a_bad_message(first: int) -> bytes:
     """Return a wrapper of three messages, the last with a wrong checksum."""
     format = format_of("v1")
-    head, _ = decode(format.head, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits())
-    head.pop("crc")
-    head["value"] = pack("gzip", unpack("gzip", head["value"], Limits())[:-1] + b"?")
-    return format.encode_header(head)
+    header, _ = decode(
+        format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
+    )
+    header.pop("crc")
+    header["value"] = pack("gzip", unpack("gzip", header["value"], Limits())[:-1] + b"?")
+    return format.encode_header(header)
 
 
 def with_a_bad_record(first: int) -> bytes:
     """Return a batch of three records, the last truncated; the checksum is valid."""
     format = format_of("v2")
-    head, _ = decode(format.head, some(first, 3), whole=False, strict=True, limits=Limits())
-    head.pop("crc")
-    head["payload"] = head["payload"][:-9]
-    return format.encode_header(head)
+    header, _ = decode(format.header, some(first, 3), whole=False, strict=True, limits=Limits())
+    header.pop("crc")
+    header["payload"] = header["payload"][:-9]
+    return format.encode_header(header)
 
 
 def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire import arrow
 from tagwire.arrow import plans
-from tagwire.arrow.plans import Wanted
+from tagwire.arrow.plans import ColumnOptions
 from tagwire_messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -218,14 +218,14 @@ def test_more_than_offsets_can_say() -> None:
     decoder.most = 5
     with pytest.raises(arrow.ColumnError, match="up to row 0"):
         decoder.decode(commits(1), None, "raise", True, tagwire.Limits())
-    encoder: Any = plans._encoder.__wrapped__("native", Wanted(C, (8,), "raise"))
+    encoder: Any = plans._encoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
     encoder.most = 100
     with pytest.raises(arrow.ColumnError, match="up to row 1 a column takes more than 100 elements or bytes"):
         encoder.encode(arrow.decode_column(commits(3), C, 8), None, "null")
 
 
 def new_decoder(most: int = 0x7FFFFFFF) -> Any:
-    made: Any = plans._decoder.__wrapped__("native", Wanted(C, (8,), "raise"))
+    made: Any = plans._decoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
     made.most = most
     return made
 

@@ -16,7 +16,7 @@ from native_engine import native, traces
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.arrow import plans
-from tagwire.arrow.plans import Wanted
+from tagwire.arrow.plans import ColumnOptions
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records import Record, build
 
@@ -51,7 +51,7 @@ def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
     """Return a decoder that keeps at most `most` bytes of spare frames; with 0, every frame is new."""
     spares = import_module("tagwire._columns").Spares(most)
-    wanted = Wanted(MESSAGE, (VERSION,), errors, **how)
+    wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "spare_frames", lambda: spares)
         return plans._decoder.__wrapped__("native", wanted)
@@ -124,7 +124,9 @@ def test_other_columns_have_other_frames() -> None:
     spares = import_module("tagwire._columns").Spares(1 << 24)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "spare_frames", lambda: spares)
-        decoders = [plans._decoder.__wrapped__("native", Wanted(MESSAGE, (VERSION,), "raise", each)) for each in paths]
+        decoders = [
+            plans._decoder.__wrapped__("native", ColumnOptions(MESSAGE, (VERSION,), "raise", each)) for each in paths
+        ]
     expected = [decoded(decoder_with(0, paths=each), data) for each in paths]
     for _ in range(3):
         for decoder, wanted in zip(decoders, expected, strict=True):

@@ -37,14 +37,17 @@ def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int =
 
 
 def summary(batches: Sequence[RecordBatch]) -> BatchSummary:
-    heads = BatchSummary()
+    found = BatchSummary()
     for each in batches:
-        heads.see(each)
-    return heads
+        found.see(each)
+    return found
 
 
-def facts(heads: BatchSummary) -> dict[str, Any]:
-    return {**heads.to_json(), "aborted": {each: spans for each, spans in heads.aborted.items() if spans}}
+def facts(found: BatchSummary) -> dict[str, Any]:
+    return {
+        **found.to_json(),
+        "aborted": {each: spans for each, spans in found.aborted.items() if spans},
+    }
 
 
 # ---------------------------------------------------------------- producers: epoch, last data offset, last timestamp
@@ -73,8 +76,8 @@ def test_what_is_known_of_a_producer(batches: list[RecordBatch], known: list[Any
 
 
 def test_who_has_an_id_is_a_producer() -> None:
-    heads = summary([batch("plain", 0, -1), batch("txn", 2, 0), batch("txn", 4, 7)])
-    assert heads.producers.keys() == heads.begun.keys() == heads.open.keys() == {0, 7}
+    found = summary([batch("plain", 0, -1), batch("txn", 2, 0), batch("txn", 4, 7)])
+    assert found.producers.keys() == found.begun.keys() == found.open.keys() == {0, 7}
 
 
 # ---------------------------------------------------------------- transactions: begun, open, aborted, first markers
@@ -110,8 +113,8 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize(("batches", "known"), TRANSACTIONS)
 def test_what_is_known_of_transactions(batches: list[RecordBatch], known: tuple[Any, ...]) -> None:
-    heads = summary(batches)
-    assert (heads.begun, heads.open, heads.aborted, heads.markers) == known
+    found = summary(batches)
+    assert (found.begun, found.open, found.aborted, found.markers) == known
 
 
 @pytest.mark.parametrize(
@@ -139,8 +142,8 @@ def test_the_type_of_a_marker_is_an_int16_behind_the_version(key: bytes | None, 
     [([5, 7], True), ([5, 9], True), ([5, 6], False), ([5, 5], False), ([5, 6, 9], False), ([9, 5, 20], False)],
 )
 def test_whether_batches_ascend(offsets: list[int], ascends: bool) -> None:
-    heads = summary([batch("plain", offset) for offset in offsets])
-    assert (heads.first, heads.end, heads.ascends) == (offsets[0], offsets[-1] + 2, ascends)
+    found = summary([batch("plain", offset) for offset in offsets])
+    assert (found.first, found.end, found.ascends) == (offsets[0], offsets[-1] + 2, ascends)
 
 
 def test_the_newest_timestamp() -> None:
@@ -150,8 +153,8 @@ def test_the_newest_timestamp() -> None:
 
 def test_of_messages_the_last_offset_alone_is_looked_at() -> None:
     """The first offset of a wrapper would require decompression."""
-    heads = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
-    assert (heads.first, heads.end, heads.ascends) == (5, 6, True)
+    found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
+    assert (found.first, found.end, found.ascends) == (5, 6, True)
 
 
 # ---------------------------------------------------------------- cut anywhere

@@ -177,11 +177,11 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
     """Yield the numbers of each row as Python ints, by column name."""
     names = ("base_offset", "last_offset", "base_timestamp", "max_timestamp")
     for batch in log.read(path):
-        head = {name: getattr(batch, name) for name in names}
+        header = {name: getattr(batch, name) for name in names}
         for offset, timestamp in ((0, 0), (1, -2), (2, 2)) if level == "record" else ():
-            yield {**head, "offset": batch.base_offset + offset, "timestamp": batch.base_timestamp + timestamp}
+            yield {**header, "offset": batch.base_offset + offset, "timestamp": batch.base_timestamp + timestamp}
         if level == "batch":
-            yield head
+            yield header
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native
 KEYS = ["", "h", 'quote " and \\', "\b\t\n\v\f\r\0\x1f\x7f", "é ű 森 \U0001f332", "x" * 300]
 
 
-def by_python(batch: RecordBatch, head: str = "{") -> bytes:
-    return b"".join(dump.in_parts(dump._line(record, head, None) for record in batch))
+def by_python(batch: RecordBatch, header: str = "{") -> bytes:
+    return b"".join(dump.in_parts(dump._line(record, header, None) for record in batch))
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
@@ -70,7 +70,7 @@ def test_logs_from_seeds() -> None:
 def test_lines_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = build(records(3), "v2", producer_id=7)
     found = b"".join(batch_lines('a "file"', batch))
-    monkeypatch.setattr(dump, "native_lines", lambda batch, head: none())
+    monkeypatch.setattr(dump, "native_lines", lambda batch, header: none())
     assert b"".join(batch_lines('a "file"', batch)) == found
     assert found.startswith(b'{"file": "a \\"file\\"", "baseOffset": 1000, ') and found.endswith(b"}\n")
 
@@ -111,7 +111,7 @@ def test_limits_are_for_python(limits: Limits) -> None:
 
 def walk_over(batch: RecordBatch, data: bytes) -> Walk:
     whole = batch.walk()
-    return Walk(format_of("v2"), whole.head, data, whole.pos, whole.end, compressed_at=None, limits=Limits())
+    return Walk(format_of("v2"), whole.header, data, whole.pos, whole.end, compressed_at=None, limits=Limits())
 
 
 class Changed:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.thorough
 _APART = 300
 
 
-def heads(count: int, magic: int) -> bytes:
+def batch_headers(count: int, magic: int) -> bytes:
     """Return batch headers that each claim half of the remaining bytes."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
@@ -72,7 +72,7 @@ def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.Monkey
     for count in (1_500, 3_000):
         work = 0
         decoded.clear()
-        assert len(list(pieces(Scan("file", heads(count, magic))))) == 1
+        assert len(list(pieces(Scan("file", batch_headers(count, magic))))) == 1
         assert len(decoded) < 4, "headers are decoded only if their checksum is right"
         costs.append(work)
     assert costs[1] < 3 * costs[0]
@@ -135,14 +135,14 @@ def test_an_index_of_nothing_but_faults_has_few_problems(tmp_path: Path) -> None
 
 def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
     """Write a compressed batch of `count` records of seven bytes with equal offsets."""
-    head = bytearray(build([Record(0, 5, b"", None)], "v2", compression="gzip").encode()[:61])
+    header = bytearray(build([Record(0, 5, b"", None)], "v2", compression="gzip").encode()[:61])
     payload = gzip.compress(bytes([12, 0, 0, offset_delta, 0, 1, 0]) * count, 9)
-    struct.pack_into(">i", head, 8, 49 + len(payload))
-    struct.pack_into(">i", head, 23, count - 1)
-    struct.pack_into(">i", head, 57, count)
-    struct.pack_into(">I", head, 17, google_crc32c.value(bytes(head[21:]) + payload))
+    struct.pack_into(">i", header, 8, 49 + len(payload))
+    struct.pack_into(">i", header, 23, count - 1)
+    struct.pack_into(">i", header, 57, count)
+    struct.pack_into(">I", header, 17, google_crc32c.value(bytes(header[21:]) + payload))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(bytes(head) + payload)
+    path.write_bytes(bytes(header) + payload)
     return path
 
 

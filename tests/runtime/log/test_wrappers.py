@@ -164,8 +164,8 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
     """Return a batch of magic 2 that spans one offset, with any payload."""
     body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
-    head = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
-    return head + struct.pack(">I", checksum("crc32c", body)) + body
+    header = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
+    return header + struct.pack(">I", checksum("crc32c", body)) + body
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])

@@ -183,7 +183,7 @@ def test_every_byte_refused_in_the_same_place(name: str) -> None:
         changes += [body[:at] + more + body[at:] for more in (b"\x80", b"\xff\xff\xff\xff\x0f", b"\xff" * 9 + b"\x01")]
     refused = 0
     for data in changes:
-        walks = [Walk(format, batch._head, data, 0, len(data), compressed_at=None, limits=Limits()) for _ in range(2)]
+        walks = [Walk(format, batch._header, data, 0, len(data), compressed_at=None, limits=Limits()) for _ in range(2)]
         found = outcome(walks[0].__iter__)
         assert found == by_layout(walks[1]), data.hex()
         refused += isinstance(found[-1], tuple)

@@ -119,9 +119,9 @@ def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
     ],
 )
 def test_a_record_that_lies(record: str, path: str) -> None:
-    head = batch()[:V2_RECORDS_AT]
-    struct.pack_into(">i", head, V2_COUNT_AT, 1)
-    error = fault(resealed(head + bytes.fromhex(record)))
+    header = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">i", header, V2_COUNT_AT, 1)
+    error = fault(resealed(header + bytes.fromhex(record)))
     assert error.path.startswith(path), error
     assert error.offset >= V2_RECORDS_AT
 
@@ -129,11 +129,11 @@ def test_a_record_that_lies(record: str, path: str) -> None:
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
 def test_a_varint_without_end_takes_no_time(at: str) -> None:
     """A million bytes of FF would take minutes if the number were accumulated."""
-    head = batch()[:V2_RECORDS_AT]
-    struct.pack_into(">i", head, V2_COUNT_AT, 1)
+    header = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
     begin = time.process_time()
-    error = fault(resealed(head + bytes.fromhex(before) + b"\xff" * 1_000_000))
+    error = fault(resealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
     assert time.process_time() - begin < 1 and error.path == f"records[0].{at}"
 
 
@@ -168,9 +168,9 @@ def test_an_unknown_magic(magic: int) -> None:
 def test_a_bomb_is_refused_at_the_limit(codec: str) -> None:
     bomb = pack(codec, bytes(100_000_000))
     format = "v0" if codec == "lz4-magic0" else "v2"
-    head = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", head, 21, ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0]))
-    data = resealed(head + bomb) if format == "v2" else wrapper(0, 3, bomb)
+    header = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", header, 21, ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0]))
+    data = resealed(header + bomb) if format == "v2" else wrapper(0, 3, bomb)
     limits = {"decompressed_bytes": 10_000_000, "decompression_ratio": 1 << 30}
     for bound in (limits, {"decompression_ratio": 5}):
         tracemalloc.start()
@@ -207,10 +207,10 @@ def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) 
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
-    head = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", head, 21, number)
+    header = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", header, 21, number)
     path = tmp_path / "bomb"
-    path.write_bytes(resealed(head + bomb) if format == "v2" else wrapper(0, number, bomb))
+    path.write_bytes(resealed(header + bomb) if format == "v2" else wrapper(0, number, bomb))
     words = [sys.executable, "-c", READ_A_BOMB, format, str(path)]
     grown = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
     assert grown * 1024 < 5 * 10_000_000 + 4 * len(bomb)
@@ -219,15 +219,15 @@ def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_damaged_packed_bytes(codec: str) -> None:
     packed = pack(codec, b"some words " * 50)
-    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    header = bytearray(batch("v2")[:V2_RECORDS_AT])
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
-    struct.pack_into(">h", head, 21, number)
+    struct.pack_into(">h", header, 21, number)
     random.seed(codec)
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
         with pytest.raises(TagwireError):  # even if decompression succeeds, the records are invalid
-            read_all(resealed(head + broken[: random.randrange(1, len(broken) + 1)]))
+            read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
 
 
 def wrapper(magic: int, attributes: int, value: bytes | None) -> bytes:
@@ -371,10 +371,10 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 def test_faults_in_packed_bytes_have_a_place() -> None:
     """The offset is the compressed data's; the message names the offset in the decompressed data."""
-    head = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", head, 21, 1)
-    struct.pack_into(">i", head, V2_COUNT_AT, 1)
-    error = fault(resealed(head + pack("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    header = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", header, 21, 1)
+    struct.pack_into(">i", header, V2_COUNT_AT, 1)
+    error = fault(resealed(header + pack("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
     assert error.offset == V2_RECORDS_AT and error.path == "records[0].key"
     assert "at byte 4 of the 7 unpacked" in error.found
 

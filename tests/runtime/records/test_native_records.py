@@ -42,10 +42,10 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
-        assert native.plans.head is not None and native.plans.records is not None
+        assert native.plans.header is not None and native.plans.records is not None
         monkeypatch.setenv("TAGWIRE_ENGINE", "python")
         straight, by_layout = Format(native.layout), Format(native.layout)
-        assert straight.plans.records is None and by_layout.plans.head is None
+        assert straight.plans.records is None and by_layout.plans.header is None
         monkeypatch.setenv("TAGWIRE_ENGINE", "native")
         by_layout.has_magic2_records = False
         return {"native": native, "straight": straight, "by layout": by_layout}
@@ -192,7 +192,7 @@ def test_a_format_whose_records_the_engine_leaves_alone() -> None:
     element = Nested(StructLayout("Record", fields))
     items = (*root.items[:-1], records.replace(type=records.type.replace(element=element)))
     format = Format(Layout("v2", None, StructLayout("Batch", items)))
-    assert seen(format) is None and format.plans.head is not None and format.plans.records is None
+    assert seen(format) is None and format.plans.header is not None and format.plans.records is None
 
 
 def test_odd_limits_are_left_to_the_interpreter() -> None:

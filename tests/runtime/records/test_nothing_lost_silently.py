@@ -28,8 +28,8 @@ def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
         if role in format.fields and random.random() < 0.4 and not format.fields[role].relative_to:
             changes[role] = 1_600_000_000_000 + random.randrange(10**9)
     if format.records is None and batch.compression != "none" and random.random() < 0.5:
-        head = batch._head | {"key": b"wrapped"}  # pyright: ignore[reportPrivateUsage]
-        (batch,) = read_batches(format.encode_header(head), format, only=True)
+        header = batch._header | {"key": b"wrapped"}  # pyright: ignore[reportPrivateUsage]
+        (batch,) = read_batches(format.encode_header(header), format, only=True)
     try:
         return batch.replace(**changes)
     except (EncodeError, struct.error):

@@ -102,7 +102,7 @@ def test_written_back(row: dict[str, Any]) -> None:
     batch = the_batch(row)
     data = bytes.fromhex(row["hex"])
     assert batch.encode() == data
-    assert batch.replace(base_offset=batch._head[batch._format.fields["base_offset"].name]).encode() == data
+    assert batch.replace(base_offset=batch._header[batch._format.fields["base_offset"].name]).encode() == data
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)

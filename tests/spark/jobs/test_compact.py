@@ -132,7 +132,7 @@ def test_many_segments_of_an_open_log(spark: "SparkSession", tmp_path: Path, apa
     expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW})
     assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW) == expected
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
-    assert (apart.count("heads"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
+    assert (apart.count("summaries"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
 
 
 def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_pa
     expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW, "include_active": True})
     assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW, include_active=True) == expected
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
-    assert apart == ["heads", "heads", "heads", "partition", "rewrite"]
+    assert apart == ["summaries", "summaries", "summaries", "partition", "rewrite"]
 
 
 def test_damage_is_told_and_nothing_is_left(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:

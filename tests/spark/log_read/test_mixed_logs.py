@@ -69,8 +69,8 @@ def test_rows_of_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture
         assert [in_short(row) for row in rows(tmp_path, recordFormat="auto")] == expected
     assert sorted(map(in_short, rows(tmp_path, **options, maxSplitBytes="150")), key=lambda row: row[1]) == expected
     assert sum(row["_error"] is not None for row in rows(tmp_path, **options, mode="PERMISSIVE")) == 0
-    heads = rows(tmp_path, **options, level="batch")
-    assert list(dict.fromkeys(row["format"] for row in heads)) == list(dict.fromkeys(mixture.formats))
+    batch_headers = rows(tmp_path, **options, level="batch")
+    assert list(dict.fromkeys(row["format"] for row in batch_headers)) == list(dict.fromkeys(mixture.formats))
     if engine() == "native":
         monkeypatch.setattr("tagwire.log.column_stream.engine", lambda: "python")
         assert [in_short(row) for row in rows(tmp_path, **options)] == expected

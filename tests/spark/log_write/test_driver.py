@@ -184,8 +184,8 @@ def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> Non
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
-    heads = [(batch.base_offset, batch.last_offset) for batch in log.read(tmp_path / "t-0")]
-    assert heads == [(2, 3), (5, 5), (6, 7), (8, 8)]
+    batch_headers = [(batch.base_offset, batch.last_offset) for batch in log.read(tmp_path / "t-0")]
+    assert batch_headers == [(2, 3), (5, 5), (6, 7), (8, 8)]
     assert problems(tmp_path) == []
 
 

@@ -54,7 +54,7 @@ def test_they_agree_with_the_trace(
     listing.read_all()
     for entry in range(listing.count):
         frame = listing.file.frame(listing.table, entry)
-        shown = explain_captured(listing.asked, frame)
+        shown = explain_captured(listing.settings, frame)
         assert bool(listing.find_fault(entry)) == bool(shown.fault), entry
         assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(ExplainedEntry(frame.data, shown))), entry
 

@@ -10,7 +10,7 @@ from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.sensitive import hides
 from tagwire.text_format import printable
-from tagwire_cli.explaining.units import Asked, explain_captured
+from tagwire_cli.explaining.units import ExplainSettings, explain_captured
 from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_records import are_fine, decompressed_records
@@ -42,11 +42,11 @@ class FrameListing(Listing):
     )
     keys = ("api", "version", "dir", "id", "conn", "client", "is")
 
-    def __init__(self, file: FrameFile, table: FrameTable, asked: Asked) -> None:
+    def __init__(self, file: FrameFile, table: FrameTable, settings: ExplainSettings) -> None:
         super().__init__()
         self.file = file
         self.table = table
-        self.asked = asked
+        self.settings = settings
         self._titles: dict[int, str] = {}
 
     def read(self) -> Iterator[bool]:
@@ -106,7 +106,7 @@ class FrameListing(Listing):
             found = otherwise
             for kind in ("request", "response"):
                 with suppress(UnknownMessageError):
-                    found = api_stem(self.asked.registry.find(kind, key).NAME)
+                    found = api_stem(self.settings.registry.find(kind, key).NAME)
                     break
             self._titles[key] = found
         return found
@@ -115,11 +115,11 @@ class FrameListing(Listing):
 
     def look(self, entry: int) -> ExplainedEntry:
         frame = self.file.frame(self.table, entry)
-        return ExplainedEntry(frame.data, explain_captured(self.asked, frame))
+        return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
         """Return the error that `tagwire explain` shows; a response to an unknown request has none."""
-        table, asked = self.table, self.asked
+        table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
         if frame.fault:
@@ -131,21 +131,21 @@ class FrameListing(Listing):
         try:
             found = self._decoded(entry, frame.data)
         except TagwireError as error:
-            return explain_captured(asked, frame).fault if carries else str(error)
-        if not carries or are_fine(asked, found.message, found.version):
+            return explain_captured(settings, frame).fault if carries else str(error)
+        if not carries or are_fine(settings, found.message, found.version):
             return ""
-        return explain_captured(asked, frame).fault
+        return explain_captured(settings, frame).fault
 
     def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
         """Decode a frame of a known API. Raises TagwireError."""
-        table, asked = self.table, self.asked
+        table, settings = self.table, self.settings
         if table.kinds[entry] == REQUEST:
-            return asked.registry.decode_request(data, strict=asked.strict, limits=asked.limits)
+            return settings.registry.decode_request(data, strict=settings.strict, limits=settings.limits)
         api = table.keys[entry], table.versions[entry]
-        return asked.registry.decode_response(data, *api, strict=asked.strict, limits=asked.limits)
+        return settings.registry.decode_response(data, *api, strict=settings.strict, limits=settings.limits)
 
     def _carries_records(self, message: "type[Message]") -> bool:
-        return self.asked.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
+        return self.settings.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
 
     # ------------------------------------------------------------ filters
 
@@ -154,7 +154,7 @@ class FrameListing(Listing):
         if term.key == "is":
             return _property(term, self.is_faulty)
         if term.key == "api":
-            keys = api_keys(self.asked.registry, term)
+            keys = api_keys(self.settings.registry, term)
             return lambda entry: table.keys[entry] in keys
         if term.key == "dir":
             kinds = {_direction(term, value) for value in term.values}
@@ -186,19 +186,19 @@ class FrameListing(Listing):
             yield frame.data
             yield from unpacked
             return
-        yield from texts_of(ExplainedEntry(frame.data, explain_captured(self.asked, frame)))
+        yield from texts_of(ExplainedEntry(frame.data, explain_captured(self.settings, frame)))
 
     def _unpacked(self, entry: int, data: bytes) -> list[bytes] | None:
         try:
             found = self._decoded(entry, data)
         except TagwireError:
             return None
-        return decompressed_records(self.asked, found.message, found.version)
+        return decompressed_records(self.settings, found.message, found.version)
 
     def _message(self, entry: int) -> "type[Message] | None":
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
         try:
-            return self.asked.registry.find(kind, self.table.keys[entry])
+            return self.settings.registry.find(kind, self.table.keys[entry])
         except UnknownMessageError:
             return None
 

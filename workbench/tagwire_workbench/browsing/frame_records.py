@@ -7,13 +7,13 @@ from typing import Any
 
 from tagwire.errors import TagwireError
 from tagwire.records.message_records import decode_records
-from tagwire_cli.explaining.units import Asked
+from tagwire_cli.explaining.units import ExplainSettings
 
 
-def are_fine(asked: Asked, message: Any, version: int) -> bool:
+def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
     """Whether all records of a message can be read."""
     try:
-        for carried in decode_records(message, version, format=asked.records, limits=asked.limits):
+        for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
                 for _ in batch:
                     pass
@@ -22,11 +22,11 @@ def are_fine(asked: Asked, message: Any, version: int) -> bool:
     return True
 
 
-def decompressed_records(asked: Asked, message: Any, version: int) -> list[bytes] | None:
+def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
     """Return the decompressed records of a message; None if only its trace can show them."""
     found = []
     try:
-        for carried in decode_records(message, version, format=asked.records, limits=asked.limits):
+        for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
                 if batch.codec == "none":
                     continue

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from tagwire.frames.pcap import MAGIC
 from tagwire.log import Segment
 from tagwire_cli.arguments.log_paths import partitions_of, segments_of
-from tagwire_cli.explaining.units import Asked
+from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.bytes import InputError
 from tagwire_workbench.browsing.batch_listing import BatchListing
 from tagwire_workbench.browsing.frame_files import FrameFile, LineFile, NetworkFile, StreamFile
@@ -21,10 +21,10 @@ _MAGICS: Final = 10
 """Largest magic byte of a batch format, including other projects' formats."""
 
 
-class How(NamedTuple):
+class OpenOptions(NamedTuple):
     """The options for opening an input."""
 
-    asked: Asked
+    settings: ExplainSettings
     port: int
     stream: str | None
     """"request" or "response" if the input is a stream of length-prefixed frames."""
@@ -33,30 +33,30 @@ class How(NamedTuple):
     follows: bool
 
 
-def open_listing(path: Path, how: How) -> Listing:
+def open_listing(path: Path, options: OpenOptions) -> Listing:
     """Return the listing of a path, without reading entries. Raises InputError for an unknown type of file."""
-    if path.is_dir() or how.is_log:
-        return _log(path, how)
+    if path.is_dir() or options.is_log:
+        return _log(path, options)
     head = _head(path)
-    table = FrameTable(how.asked.registry)
+    table = FrameTable(options.settings.registry)
     file: FrameFile
-    if how.stream is not None:
-        kind = REQUEST if how.stream == "request" else RESPONSE
-        file = StreamFile(PlainFile(path), kind, follows=how.follows)
+    if options.stream is not None:
+        kind = REQUEST if options.stream == "request" else RESPONSE
+        file = StreamFile(PlainFile(path), kind, follows=options.follows)
     elif head[:4] in MAGIC:
-        if how.follows:
+        if options.follows:
             raise InputError(f"{path}: a network capture can't be followed; open it again when it has grown")
-        file = NetworkFile(path, how.port, how.asked.registry)
+        file = NetworkFile(path, options.port, options.settings.registry)
     elif _is_batch(head):
-        return _log(path, how)
+        return _log(path, options)
     elif head.lstrip()[:1] in (b"", b"{"):
-        file = LineFile(open_growing(path), follows=how.follows)
+        file = LineFile(open_growing(path), follows=options.follows)
     else:
         raise InputError(
             f"{path}: begins with {head[:8].hex(' ')}, neither a capture (JSON lines, pcap) nor a log segment; "
             "for a stream of frames after their sizes, give --frames request or response"
         )
-    return FrameListing(file, table, how.asked)
+    return FrameListing(file, table, options.settings)
 
 
 def _head(path: Path) -> bytes:
@@ -75,9 +75,9 @@ def _is_batch(head: bytes) -> bool:
     return 0 <= offset < 1 << 56 and length > 0 and head[_MAGIC_AT] <= _MAGICS
 
 
-def _log(path: Path, how: How) -> Listing:
+def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
     find()  # raises at once for a folder without partitions
-    return BatchListing(find, how.asked.formats, how.asked.limits, follows=how.follows)
+    return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

@@ -76,16 +76,16 @@ def command(
       tagwire browse traffic.pcap --port 9093
       tagwire browse /var/lib/kafka/orders-0 --filter is=fault
     """
-    from tagwire_cli.explaining.units import Asked
+    from tagwire_cli.explaining.units import ExplainSettings
     from tagwire_cli.input.filters import FilterError
     from tagwire_workbench.browsing.app import Browser
-    from tagwire_workbench.browsing.opening import How, open_listing
+    from tagwire_workbench.browsing.opening import OpenOptions, open_listing
 
     _require_terminal(path)
     registry = find_registry(package)
     formats = formats_of(format_name, only=only_format)
-    asked = Asked(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
-    how = How(asked, port, stream, format_name is not None, follows)
+    settings = ExplainSettings(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
+    how = OpenOptions(settings, port, stream, format_name is not None, follows)
     try:
         browser = Browser(open_listing(path, how), registry, path.name or str(path), text=text, follows=follows)
     except FilterError as error:

@@ -36,7 +36,7 @@ cdef class RecordPlan:
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
         cdef bint is_outline = headers_only and not verified
-        plan = format.plans.outline if is_outline else format.plans.head
+        plan = format.plans.outline if is_outline else format.plans.header
         records = format.plans.records
         if plan is None or (records is None and not headers_only):
             raise NotNative(f"the engine has no plan for {format.name}")
@@ -46,7 +46,7 @@ cdef class RecordPlan:
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
             raise NotNative(f"the head of {format.name} has {self.c.head.items_count} items")
-        layout = format.outline if is_outline else format.head
+        layout = format.outline if is_outline else format.header
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.head_sinks = self.head_sinks()
         self.roles()
