@@ -23,7 +23,7 @@ from tagwire.interpreter import reader, writer
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
-from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.buffers import ByteCount
 
 Refusal = str
 Read = tuple[Any, int] | Refusal

@@ -4,8 +4,6 @@ import io
 import sys
 from typing import Final
 
-__all__ = ["main"]
-
 _EXTRAS: Final = {
     "black": "generate",
     "jinja2": "generate",

@@ -16,8 +16,6 @@ from tagwire_cli.output.echo import PREFERENCES, say_error
 from tagwire_cli.paths import UnreadableFileError
 from tagwire_cli.sections import SECTIONS
 
-__all__ = ["COMMANDS", "app"]
-
 COMMANDS: Final = {name: module for section in SECTIONS for name, module in section.commands.items()}
 """Name to module, in the order of `tagwire --help`."""
 

@@ -16,9 +16,6 @@ import click
 from tagwire.text_format import suggestion
 from tagwire_cli.output.exit_status import epilog
 
-__all__ = ["CommandTable"]
-
-
 _WHOLE: Final = 1000
 """Longer than any summary: click truncates longer summaries."""
 

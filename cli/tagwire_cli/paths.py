@@ -12,8 +12,6 @@ import click
 
 from tagwire.errors import TagwireError
 
-__all__ = ["InputPath", "UnreadableFileError"]
-
 
 class UnreadableFileError(TagwireError):
     """A file or folder that is missing or can't be opened; a usage error (exit status 2)."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["SECTIONS", "Section"]
-
 
 class Section(NamedTuple):
     """Related commands, name to module."""

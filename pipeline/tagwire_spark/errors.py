@@ -20,7 +20,6 @@ try:
 except ImportError:  # optional with Spark Connect
     _JavaError = PySparkException
 
-__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "error_in", "failure", "loss", "refusal"]
 
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",

@@ -12,8 +12,6 @@ from typing import Any, Final
 from tagwire.text_format import near
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["MODES", "NO_TABLES", "Options", "invalid"]
-
 MODES: Final = ("FAILFAST", "PERMISSIVE")
 """How to handle invalid bytes: fail, or report them in the row's `_error`."""
 NO_TABLES: Final = (

@@ -19,8 +19,6 @@ from pyspark.sql import SparkSession
 from tagwire.errors import TagwireError
 from tagwire_spark.errors import SPARK_ERRORS, failure
 
-__all__ = ["failures_told", "session_of_command", "spark_conf"]
-
 _SETTINGS: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",

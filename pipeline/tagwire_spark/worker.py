@@ -9,8 +9,6 @@ from functools import cache
 
 from pyspark import TaskContext
 
-__all__ = ["settle_worker"]
-
 
 @cache
 def settle_worker() -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tagwire.explain.nodes import Node
     from tagwire.explain.text import annotate, parse_annotated
     from tagwire.explain.trace import Trace, trace, trace_request, trace_response
-    from tagwire.frames.frame import Frame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.frames.message_index import UnknownMessageError
     from tagwire.frames.negotiation import NoCommonVersionError, negotiate
     from tagwire.frames.registry import Registry
@@ -134,7 +134,7 @@ _MODULES = {
     "tagwire.explain.text": ("annotate", "parse_annotated"),
     "tagwire.explain.nodes": ("Node",),
     "tagwire.explain.trace": ("Trace", "trace", "trace_request", "trace_response"),
-    "tagwire.frames.frame": ("Frame",),
+    "tagwire.frames.frame_headers": ("Frame",),
     "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
     "tagwire.frames.message_index": ("UnknownMessageError",),
     "tagwire.frames.registry": ("Registry",),

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tagwire.frames.frame import Frame
+from tagwire.frames.frame_headers import Frame
 from tagwire.layout import Layout
 from tagwire.limits import Limits
 from tagwire.message.base import Message, Struct

@@ -34,7 +34,7 @@ from tagwire.text_format import shown
 if TYPE_CHECKING:
     import os
 
-    from tagwire.frames.frame import Frame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.frames.registry import Registry
 
 __all__ = [

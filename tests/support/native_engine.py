@@ -8,7 +8,7 @@ import pytest
 from tagwire import Message, Struct
 from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import formats
+from tagwire.records import format_set
 
 __all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]
 
@@ -37,7 +37,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 def forget_engine() -> None:
     """Make formats, and messages used with the pure engine, choose their engine again; they cache the first choice."""
-    for format in formats._formats.values():
+    for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():
         if "_plan" in vars(made):

@@ -5,8 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tagwire.log.batch_rules import BatchRules
-from tagwire.log.transactions import Transactions
+from tagwire.log.batch_rules import BatchRules, Transactions
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import Record, RecordBatch, build
 

@@ -16,17 +16,6 @@ from tagwire.errors import TagwireError
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = [
-    "components",
-    "kinds",
-    "limits",
-    "messages",
-    "packages",
-    "rules",
-    "spec_sets",
-    "versions",
-    "words",
-]
 
 Items = list[CompletionItem]
 Offer = Callable[[click.Context, click.Parameter, str], Items]

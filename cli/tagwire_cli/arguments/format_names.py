@@ -8,7 +8,6 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
 
-__all__ = ["FormatName", "formats_of"]
 
 _AUTO = "auto"
 
@@ -23,8 +22,7 @@ class FormatName(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check the name, and return it unchanged."""
-        from tagwire.records.format_set import format_set
-        from tagwire.records.formats import FormatError, format_of
+        from tagwire.records.format_set import FormatError, format_of, format_set
 
         if value in ("json", "html"):
             self.fail(
@@ -38,7 +36,7 @@ class FormatName(click.types.StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the names, and `auto` for input."""
-        from tagwire.records.formats import format_names
+        from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]
         return [CompletionItem(name) for name in names if name.startswith(incomplete.lower())]
@@ -46,8 +44,7 @@ class FormatName(click.types.StringParamType):
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
     """Return the formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
-    from tagwire.records.format_set import format_set
-    from tagwire.records.formats import FormatError
+    from tagwire.records.format_set import FormatError, format_set
 
     try:
         return format_set(name or _AUTO, only=only, strict=strict)

@@ -11,18 +11,6 @@ from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.paths import InputPath
 
-__all__ = [
-    "conversion_options",
-    "format_option",
-    "json_option",
-    "lenient_option",
-    "new_format_option",
-    "only_format_option",
-    "output_options",
-    "paths_argument",
-    "whatif_options",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

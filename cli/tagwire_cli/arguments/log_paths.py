@@ -11,17 +11,6 @@ from tagwire_cli.output.progress import progress_bar
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
 
-__all__ = [
-    "Work",
-    "byte_progress",
-    "log_folders",
-    "partitions_below",
-    "partitions_of",
-    "segments_of",
-    "target_of",
-    "work_of",
-]
-
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
     """Yield partitions in and below folders, and files as segments. Raises LogPathError for an empty folder."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
 
-__all__ = ["message_of", "one_file", "response_of"]
-
 
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"

@@ -4,8 +4,6 @@ from typing import Any, Final
 
 import click
 
-__all__ = ["Seconds", "whole_number"]
-
 _LONGEST: Final = 1_000_000
 """Seconds, about eleven days: polling accepts at most twice that."""
 

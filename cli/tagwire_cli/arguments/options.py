@@ -11,8 +11,6 @@ from tagwire_cli.arguments.numbers import whole_number
 if TYPE_CHECKING:
     from tagwire.limits import Limits
 
-__all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of", "package_option", "requests_option"]
-__all__ += ["capture_options", "repeated_options", "selection_options", "show_sensitive_option"]
 
 KINDS: Final = ("request", "response", "message")
 """The kinds of frames: a header and a request, a header and a response, a message without a header."""

@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.message.record_format import RecordFormat
 
-__all__ = [
-    "find_class",
-    "find_message",
-    "find_registry",
-    "find_response",
-    "require_headers",
-    "require_version",
-]
 
 _ALL: Final = "`tagwire messages` lists all messages"
 

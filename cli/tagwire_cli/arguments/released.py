@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["released_in"]
-
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
     """Return the releases in the lock file of the folder's set, and in a revision if given.

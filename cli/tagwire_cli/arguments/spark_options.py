@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["Location", "location_argument", "opened_session", "output_option", "spark_options", "storage_option"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

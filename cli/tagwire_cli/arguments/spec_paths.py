@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["STDIN", "spec_paths"]
 
 STDIN: Final = "-"
 

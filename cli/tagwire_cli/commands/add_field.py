@@ -6,8 +6,6 @@ import click
 
 from tagwire_cli.commands.add_version import edit, field_options, new_field
 
-__all__ = ["command"]
-
 
 @click.command("add-field")
 @click.argument("message", metavar="MESSAGE")

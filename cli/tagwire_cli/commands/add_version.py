@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["command", "edit", "field_options", "new_field"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,8 +7,6 @@ import click
 from tagwire_cli.input.bytes import InputError, open_input
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
-__all__ = ["command"]
-
 _MOST_BYTES: Final = 64 << 20
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings, SpecSet
 
-__all__ = ["command", "options_for", "read_path"]
 
 _IMPACTS: Final = ("wire", "semantic", "source", "policy")
 

@@ -6,8 +6,6 @@ from click.shell_completion import get_completion_class
 from tagwire.errors import TagwireError
 from tagwire_cli.output.echo import say
 
-__all__ = ["command"]
-
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))

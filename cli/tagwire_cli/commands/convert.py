@@ -11,8 +11,6 @@ from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
-__all__ = ["command"]
-
 
 @click.command("convert")
 @click.argument("to", metavar="FORMAT", type=FormatName())

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     _Part = tuple[str, bytes, frame_json.Decoder]
     """A frame's position, its bytes, and its decoder."""
 
-__all__ = ["command"]
-
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)

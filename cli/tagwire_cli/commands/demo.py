@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
 
-__all__ = ["command"]
 
 _SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
 """One frame of each API, direction and client from tests/data/captures; its README describes the recording."""

@@ -14,7 +14,6 @@ from tagwire_cli.output.tables import Column, print_table, write_json
 if TYPE_CHECKING:
     from tagwire_cli.comparing.version_diff import VersionDiff
 
-__all__ = ["command"]
 
 _ABSENT: Final = "-"
 

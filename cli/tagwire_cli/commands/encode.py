@@ -18,8 +18,6 @@ from tagwire_cli.output.tables import refuse_terminal, write_bytes
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["command"]
-
 
 @click.command("encode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)

@@ -4,8 +4,6 @@ import click
 
 from tagwire_cli.output.echo import say
 
-__all__ = ["command"]
-
 
 @click.command("engine")
 def command() -> None:

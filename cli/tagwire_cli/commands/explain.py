@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tagwire_cli.explaining.explained import Explained
     from tagwire_cli.explaining.units import ExplainSettings
 
-__all__ = ["command"]
 
 _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 

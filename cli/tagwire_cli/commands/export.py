@@ -15,8 +15,6 @@ from tagwire_cli.paths import InputPath
 if TYPE_CHECKING:
     from tagwire_generator.editing.kafka_export import Exported
 
-__all__ = ["command"]
-
 
 @click.command("export")
 @click.argument("paths", nargs=-1, metavar="[DIR...]", type=InputPath(files=False))

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["command"]
-
 
 @click.command("fmt")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=InputPath(allow_dash=True, is_text=True))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tagwire_generator.project.output import Plan
     from tagwire_generator.project.settings import SpecSet
 
-__all__ = ["command"]
 
 _DONE: Final = {"new": "wrote", "changed": "rewrote", "stale": "deleted"}
 _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.selection.selection import Selection
 
-__all__ = ["command"]
-
 
 @click.command("get")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)

@@ -6,8 +6,6 @@ import click
 
 from tagwire_cli.output.echo import say
 
-__all__ = ["command"]
-
 
 @click.command("help")
 @click.argument("words", nargs=-1, metavar="[COMMAND...]")

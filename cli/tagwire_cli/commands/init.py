@@ -8,8 +8,6 @@ import click
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 
-__all__ = ["command"]
-
 
 @click.command("init")
 @click.argument("name")

@@ -9,8 +9,6 @@ import click
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_bytes
 
-__all__ = ["SCHEMAS", "command"]
-
 _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution.lock import Lock
     from tagwire_generator.project.settings import Settings
 
-__all__ = ["command"]
 
 _REFUSED: Final = ("error", "wire", "semantic")
 

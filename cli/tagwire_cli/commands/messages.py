@@ -9,8 +9,6 @@ from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.tables import Column, print_table, write_json
 
-__all__ = ["command"]
-
 _COLUMNS = (
     Column("name", style="cyan"),
     Column("kind"),

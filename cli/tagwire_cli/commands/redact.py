@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Part = tuple[str, bytes, Redact, Callable[[bytes], None]]
     """A frame's position, its bytes, and the functions that redact and write it."""
 
-__all__ = ["command"]
-
 
 @click.command("redact")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)

@@ -7,8 +7,6 @@ import click
 from tagwire_cli.arguments import completion
 from tagwire_cli.output.echo import say
 
-__all__ = ["command"]
-
 
 @click.command("rule")
 @click.argument("rule_id", metavar="[ID]", required=False, shell_complete=completion.rules)

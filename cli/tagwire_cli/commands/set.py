@@ -20,7 +20,6 @@ from tagwire_cli.output.tables import refuse_terminal, write_bytes
 if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["command"]
 
 _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
 """Type families that JSON represents as strings."""

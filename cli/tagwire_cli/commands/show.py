@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tagwire.message.struct_versions import StructVersions
     from tagwire.versions import Versions
 
-__all__ = ["command"]
 
 _FIELD = Column("field", style="cyan")
 _BY_VERSIONS = (
@@ -89,7 +88,7 @@ def command(name: str, version: int | None, wide: bool, as_json: bool, package: 
 
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
-    from tagwire.explain.abouts import abouts
+    from tagwire.explain.names import abouts
     from tagwire_cli.comparing.version_history import history
 
     steps = history(registry, message)
@@ -112,7 +111,7 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool
 
 
 def _head(message: "type[Message]") -> dict[str, Any]:
-    from tagwire.explain.abouts import abouts
+    from tagwire.explain.names import abouts
 
     headers = [{"versions": str(versions), "header": number} for versions, number in message.HEADER_VERSIONS]
     return {
@@ -266,7 +265,7 @@ def _show_format(found: "type[RecordFormat]", *, wide: bool, as_json: bool) -> N
 
 
 def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None:
-    from tagwire.explain.abouts import abouts
+    from tagwire.explain.names import abouts
 
     rows = list(_wire_rows(root, 0, "", {}))
     _print_fields(_IN_WIRE_ORDER, rows, None if documented is None else abouts(documented))

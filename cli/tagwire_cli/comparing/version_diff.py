@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
 
-__all__ = ["FieldChange", "FieldState", "VersionDiff", "VersionFacts", "diff_versions"]
-
 
 @dataclass(frozen=True, slots=True)
 class FieldState:

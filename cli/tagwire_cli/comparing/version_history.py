@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from tagwire.frames.releases import Spans
     from tagwire.message import Message
 
-__all__ = ["VersionStep", "history"]
 
 _NAMED: Final = 4
 """The maximum number of fields to name for a kind of change; `tagwire diff` names all."""

@@ -18,7 +18,6 @@ from tagwire_cli.output.tables import write_bytes
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_text", "wants_colour"]
 
 _STYLES: Final = {
     "number": "cyan",

@@ -19,7 +19,6 @@ from tagwire_cli.input.encodings import bytes_of, encoding_of
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["Detected", "detect", "is_unnamed"]
 
 _HEX: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2})+")
 _ENCODINGS: Final = {

@@ -7,8 +7,6 @@ from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
-__all__ = ["Explained", "explained", "facts_of", "how_to_explain", "lazy_trace"]
-
 _LISTED = 8
 """The maximum number of candidates to list if none is clearly the best."""
 

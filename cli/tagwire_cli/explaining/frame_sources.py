@@ -14,8 +14,6 @@ from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["InputFrame", "captured_frames", "input_frame", "is_stream", "stream_frames", "wanted"]
-
 _NAME: Final = "captured frames"
 
 

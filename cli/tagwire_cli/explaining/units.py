@@ -28,8 +28,6 @@ from tagwire_cli.explaining.frame_sources import (
 )
 from tagwire_cli.input.encodings import bytes_of
 
-__all__ = ["KINDS", "ExplainSettings", "Input", "explain_captured", "explain_detected", "explain_units", "explainer_of"]
-
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
 Explainer = Callable[[InputFrame], Explained]

@@ -12,9 +12,6 @@ import click
 from tagwire.errors import TagwireError
 from tagwire_cli.paths import UnreadableFileError
 
-__all__ = ["HEX_HINT", "InputError", "from_hex", "looks_like_hex", "open_input", "read_bytes"]
-__all__ += ["read_pasted"]
-
 HEX_HINT: Final = "the input looks like hex; add --hex"
 _HEX_TEXT: Final = re.compile(rb"\s*(?:[0-9a-fA-F]{2}\s*){4,}")
 _BLANKS: Final = string.whitespace.encode()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
 
-__all__ = ["api_of", "captured_frames", "chosen_frames", "digest", "read_faults", "round_trip"]
 
 _FAULTS: Final = "sender_faults.json"
 

@@ -18,8 +18,6 @@ from typing import Final
 
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["ENCODINGS", "bytes_of", "encoding_of"]
-
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from tagwire.errors import TagwireError
-from tagwire.frames.error_codes import error_register
+from tagwire.frames.known_packages import error_register
 from tagwire.text_format import near
 from tagwire_cli.arguments.numbers import whole_number
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
 
-__all__ = ["FilterError", "Term", "api_keys", "api_stem", "frame_test", "number_test", "parse_filter", "ranges_of"]
 
 _SUFFIXES: Final = ("Request", "Response")
 _FRAME_KEYS: Final = ("api", "version", "dir", "conn", "error")

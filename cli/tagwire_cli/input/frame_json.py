@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     Encoder = Callable[[Any], bytes]
     """Converts JSON to a frame without its size. Raises TagwireError."""
 
-__all__ = [
-    "Reading",
-    "captured_decoder",
-    "message_decoder",
-    "message_encoder",
-    "raw_text",
-    "request_decoder",
-    "response_decoder",
-]
-__all__ += ["body_encoder", "frame_encoder", "response_decoder"]
 
 _KEYS: Final = ("message", "version", "header", "body")
 

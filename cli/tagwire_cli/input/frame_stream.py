@@ -15,7 +15,6 @@ from tagwire_cli.input.bytes import HEX_HINT, InputError, from_hex, looks_like_h
 if TYPE_CHECKING:
     from tagwire.limits import Limits
 
-__all__ = ["at", "frames", "hex_lines"]
 
 _CHUNK: Final = 1 << 16
 

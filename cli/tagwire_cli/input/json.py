@@ -11,8 +11,6 @@ from typing import Any, Final, NoReturn
 from tagwire.text_format import shown
 from tagwire_cli.input.bytes import InputError, open_input, read_bytes
 
-__all__ = ["json_lines", "json_of", "json_values", "read_json"]
-
 _BLANKS: Final = " \t\r\n"
 
 

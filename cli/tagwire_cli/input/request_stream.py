@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
 
-__all__ = ["ResponseApis"]
 
 Api = tuple[int, int]
 

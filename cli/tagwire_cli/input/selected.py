@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     """A frame's number, from 1; its position, "" for a single message; its bytes; and a function that returns the
     message version of bytes, or None for another message."""
 
-__all__ = ["Selected", "order_hint", "source"]
-
 
 class Selected:
     """The fields that paths select in the messages of an input."""

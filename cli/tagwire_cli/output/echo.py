@@ -13,8 +13,6 @@ import click
 
 from tagwire.text_format import printable
 
-__all__ = ["PREFERENCES", "say", "say_error", "say_patch", "say_verbose", "shown_value"]
-
 
 @dataclass
 class Preferences:

@@ -6,8 +6,6 @@
 
 from typing import Final
 
-__all__ = ["FINE", "FOUND", "USAGE", "epilog"]
-
 FINE: Final = "success"
 USAGE: Final = "usage error or invalid settings"
 

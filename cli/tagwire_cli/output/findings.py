@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding, Proof
     from tagwire_generator.project.exemptions import Excused
 
-__all__ = ["excused_text", "finding_text", "findings_summary", "print_findings", "report_of"]
 
 _COLOURS: Final = {"error": "bold red", "wire": "bold red", "semantic": "bold red", "source": "bold yellow"}
 _INDENT: Final = "    "

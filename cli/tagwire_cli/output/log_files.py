@@ -5,11 +5,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.log.checkpoints import read_json, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.indexes import OffsetIndex, TimeIndex, read_transaction_index
+from tagwire.log.indexes import OffsetIndex, TimeIndex, read_producer_snapshot, read_transaction_index
 from tagwire.log.names import log_file
-from tagwire.log.producers import read_producer_snapshot
-
-__all__ = ["file_entries"]
 
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _OFFSETS: Final = {

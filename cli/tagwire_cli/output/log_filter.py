@@ -12,8 +12,6 @@ from tagwire.frames.known_packages import header_key_name
 from tagwire.records import Record, RecordBatch
 from tagwire.text_format import suggestion
 
-__all__ = ["TEMPLATE_NAMES", "RecordFilter", "Template", "Time"]
-
 TEMPLATE_NAMES: Final = ("file", "topic", "partition", "offset", "timestamp", "key", "value", "headers", "attributes")
 _NAME: Final = re.compile(r"\{(\w*)\}|\\([tn\\])")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}

@@ -17,7 +17,7 @@ from tagwire.log import Partition, Segment
 from tagwire.log.dump import Keep, More, batch_lines, in_parts
 from tagwire.log.errors import LogError
 from tagwire.log.names import partition_name
-from tagwire.log.placed_batch import Skip
+from tagwire.log.scan import Skip
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
@@ -26,8 +26,6 @@ from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable, printable_json
 from tagwire_cli.output.log_filter import RecordFilter
-
-__all__ = ["DumpOptions", "dump"]
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Text that looks like a null or like bytes; it is printed as bytes."""

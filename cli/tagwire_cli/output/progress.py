@@ -17,7 +17,6 @@ from tagwire_cli.output.echo import PREFERENCES
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["clear_bar", "progress_bar"]
 
 _SECONDS: Final = 0.1
 """The minimum time between drawings. One drawing takes about as long as reading a batch of many records."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem, Rule
     from tagwire_generator.evolution import Finding
 
-__all__ = ["FORMATS", "Report", "of_change", "of_problem", "print_github", "print_sarif", "report_options"]
 
 FORMATS: Final = ("text", "json", "github", "sarif")
 """The values of `--output-format`."""

@@ -9,7 +9,6 @@ from tagwire_cli.output.echo import say
 if TYPE_CHECKING:
     from tagwire.log import LogError, LogPathError
 
-__all__ = ["Skipped"]
 
 _MOST: Final = 100
 """The maximum number of parts to report one by one; a damaged log may have a million."""

@@ -20,21 +20,6 @@ from tagwire_cli.output.diagnostics import is_coloured, is_terminal
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import clear_bar
 
-__all__ = [
-    "Column",
-    "byte_writer",
-    "camel_keys",
-    "fitted",
-    "print_table",
-    "refuse_terminal",
-    "write_bytes",
-    "write_json",
-    "write_json_lazily",
-    "write_json_line",
-    "write_json_text",
-    "write_line",
-]
-
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")

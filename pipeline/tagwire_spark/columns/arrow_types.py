@@ -16,19 +16,6 @@ from pyspark.sql.types import DataType, DecimalType, StructType
 
 from tagwire_spark.errors import PipelineError
 
-__all__ = [
-    "ERROR_TYPE",
-    "arrow_schema",
-    "fitted",
-    "has_other_bytes",
-    "in_type",
-    "is_bytes",
-    "may_be_null",
-    "spark_side",
-    "spark_type",
-    "with_error",
-]
-
 ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
 """The type of `_error`: field path, byte offset, and reason."""
 

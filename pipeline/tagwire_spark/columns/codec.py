@@ -28,21 +28,9 @@ from tagwire_spark.columns.arrow_types import (
     with_error,
 )
 from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
-from tagwire_spark.columns.packages import find_registry
+from tagwire_spark.columns.schema_check import find_registry
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
-
-__all__ = [
-    "NO_VERSION",
-    "OPTIONS",
-    "Decoding",
-    "Encoding",
-    "RowName",
-    "decoding",
-    "encoding",
-    "message_class",
-    "unversioned",
-]
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the message functions."""

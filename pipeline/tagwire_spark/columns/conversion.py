@@ -10,8 +10,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["Misfit", "converted", "converted_rows", "message_side"]
-
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

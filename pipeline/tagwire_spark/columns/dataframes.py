@@ -18,8 +18,6 @@ from tagwire_spark.columns.codec import Decoding, RowName, decoding
 from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["decode_messages", "in_log_order"]
-
 _PLACES: Final = ("file", "topic", "partition", "offset", "position")
 """Columns of `kafka_log` with a record's location."""
 

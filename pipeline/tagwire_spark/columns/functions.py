@@ -25,18 +25,6 @@ from tagwire_spark.columns.record_values import RecordReading, record_reading, r
 from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
-__all__ = [
-    "Call",
-    "column_function",
-    "from_message",
-    "from_message_udf",
-    "from_record",
-    "from_record_udf",
-    "schema_of_message",
-    "to_message",
-    "to_message_udf",
-]
-
 ColumnOrName: TypeAlias = "Column | str"
 Fields: TypeAlias = "Iterable[str] | None"
 Options: TypeAlias = "Mapping[str, str] | None"

@@ -24,8 +24,6 @@ from tagwire_spark.columns.record_values import in_permissive_mode, record_readi
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["register"]
-
 Pairs = tuple[tuple[str, str], ...]
 Row = tuple[str, int | None, Pairs]
 """The message, its version, and the options of a row."""

@@ -11,8 +11,6 @@ from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 
-__all__ = ["ByteStream", "first_bytes", "opened_stream"]
-
 _BUFFER: Final = 1 << 18
 
 

@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
+from tagwire_spark.files.file_state import FileState, check_file
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.files.remote_commit import RemoteFolder
+from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, has_conditional_puts, is_remote, store
 
 __all__ = [
@@ -43,6 +46,7 @@ __all__ = [
     "job_of",
     "left_of",
     "noted_batches",
+    "opened",
     "settle",
     "settled",
     "settled_number",
@@ -50,6 +54,7 @@ __all__ = [
     "unchanged_since",
     "write_failure",
 ]
+
 
 _PATIENCE: Final = 10.0
 """Seconds to wait for another process to finish its commit if no lock shows that the process has died."""
@@ -244,3 +249,23 @@ def _wait_for_others(folder: CommitFolder) -> None:
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
+
+
+@contextmanager
+def opened(
+    file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
+) -> Generator[FileBytes]:
+    """Open a segment by its planned name, to read the bytes from `start` up to `end`.
+
+    Raises PipelineError if the file has changed since planning; LogPathError.
+    """
+    if is_remote(file):
+        remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
+        remote.check_first()
+        with opened_remote(remote, start, end) as data:
+            yield data
+        return
+    with open_file(Path(file)) as data:
+        if state is not None:
+            check_file(file, state, data, end=end, may_grow=may_grow)
+        yield data

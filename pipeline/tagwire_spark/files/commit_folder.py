@@ -16,21 +16,6 @@ from uuid import uuid4
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 
-__all__ = [
-    "DONE",
-    "Attempt",
-    "Change",
-    "CommitFolder",
-    "Content",
-    "Job",
-    "in_staging",
-    "job_of_folder",
-    "manifest_name",
-    "number_of",
-    "too_late",
-    "write_failure",
-]
-
 DONE: Final = "_SUCCESS"
 _PREFIX: Final = ".tagwire-"
 _WRITING: Final = ".writing"

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from tagwire.extras import required
 
-__all__ = ["ConditionalObjects"]
-
 _AT_ONCE: Final = 8
 """Concurrent requests."""
 _FAILED: Final = ("PreconditionFailed", "412")

@@ -16,16 +16,6 @@ from zlib import crc32
 from tagwire.log.file_bytes import FileBytes
 from tagwire_spark.errors import PipelineError
 
-__all__ = [
-    "FileState",
-    "check_file",
-    "check_unchanged",
-    "growing_state",
-    "modified_at",
-    "state_of_facts",
-    "state_of_status",
-]
-
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
 """Names of the fsspec facts that change with a file; the first one present counts."""

@@ -16,8 +16,6 @@ from tagwire_spark.files.commit import Job, abandon, contents_of, left_of
 from tagwire_spark.files.storage import local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 
-__all__ = ["Leftover", "leftovers", "remove_leftovers", "work_folders"]
-
 _DIGITS: Final = 32
 _WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
 """Names of the hidden folders in which jobs build their output."""

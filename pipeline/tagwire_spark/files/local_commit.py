@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -36,9 +37,9 @@ from tagwire_spark.files.commit_folder import (
     too_late,
     write_failure,
 )
-from tagwire_spark.files.folder_lock import locked
 
-__all__ = ["LocalFolder"]
+__all__ = ["LocalFolder", "locked"]
+
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
@@ -366,3 +367,28 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     """Return the folders that a commit changes, except the root."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
+
+
+@contextmanager
+def locked(root: Path, *, shared: bool) -> Generator[bool]:
+    """Hold the folder lock, together with other readers if `shared`. Yields whether the lock is held."""
+    flock, handle, is_held = _flock(), None, False
+    with suppress(OSError):
+        handle = os.open(root, os.O_RDONLY)
+    if flock is None or handle is None:
+        yield False
+        return
+    try:
+        with suppress(OSError):
+            flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
+            is_held = True
+        yield is_held
+    finally:
+        os.close(handle)
+
+
+def _flock() -> Any:
+    try:
+        return import_module("fcntl")
+    except ImportError:  # not on Windows
+        return None

@@ -45,8 +45,6 @@ from tagwire_spark.files.conditional_objects import ConditionalObjects
 from tagwire_spark.files.file_state import modified_at
 from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, store
 
-__all__ = ["RemoteFolder"]
-
 _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""

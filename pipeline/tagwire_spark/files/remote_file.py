@@ -21,11 +21,9 @@ from typing import Final, NamedTuple
 from tagwire.extras import required
 from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
-from tagwire.log.index_lookup import IndexLookup
+from tagwire.log.indexes import IndexLookup
 from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
-
-__all__ = ["RemoteBytes", "RemoteFile", "opened_remote", "remote_lookup"]
 
 _ENTRIES: Final = 24 << 10
 """Bytes per request for index entries, which have 8 or 12 bytes each."""

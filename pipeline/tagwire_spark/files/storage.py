@@ -23,12 +23,10 @@ from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
-from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
-from tagwire_spark.files.remote_marks import Marks, is_staged
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, store
+from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
 
 __all__ = [
     "Listed",

@@ -6,8 +6,10 @@ files, so listings are dropped before each read.
 
 import re
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from random import random
 from typing import Any, Final, TypeVar
 
@@ -15,9 +17,8 @@ from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["NO_OPTIONS", "StorageOptions", "has_conditional_puts", "is_remote", "reaching", "retried", "store"]
-
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds before the second try; each later pause is twice as long."""
@@ -28,6 +29,10 @@ _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connec
 """Names of options whose values are never shown."""
 _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
+_CONCURRENT: Final = 64
+"""Maximum number of concurrent requests."""
+_TAKEN: Final = 1024
+"""Units submitted at a time, so that a million units don't become a million futures at once."""
 
 
 class StorageOptions(dict[str, Any]):
@@ -135,3 +140,20 @@ def reaching(
         is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or an unknown scheme
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {said}.")) from None
+
+
+def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
+    """Yield `work(unit)` for each unit, in order; concurrently if `work` may run in threads (`is_concurrent`).
+
+    Raises the first error of `work`, and starts no further units after an error.
+    """
+    if not is_concurrent:
+        yield from map(work, units)
+        return
+    waiting = iter(units)
+    pool = ThreadPoolExecutor(_CONCURRENT, "tagwire-requests")
+    try:
+        while taken := list(islice(waiting, _TAKEN)):
+            yield from pool.map(work, taken)
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -2,31 +2,31 @@
 
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
 batch headers, find the last offset of each key, and rewrite the segments. Between the rounds the driver combines the
-facts about a log (`tagwire.log.survey`), and a shuffle of keys and offsets finds the last record of each key
+facts about a log (`tagwire.log.batch_summary`), and a shuffle of keys and offsets finds the last record of each key
 (`last_offsets`). Values go from file to file. The library's compaction rule decides, so the output has the same bytes.
 """
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import Segment
-from tagwire.log.batch_summary import BatchSummary
-from tagwire.log.compact import CompactReport, bounds_of, copy_files
-from tagwire.log.compaction import Compaction
+from tagwire.log import Partition, Segment
+from tagwire.log.batch_summary import BatchSummary, Survey, summarize, survey
+from tagwire.log.compact import CompactReport, bounds_of, compact_partition, copy_files, copy_segment
+from tagwire.log.compaction import Compaction, Judge
 from tagwire.log.convert import copy_directory_files
-from tagwire.log.rewriting import SegmentReport, groups
-from tagwire.log.survey import Survey, survey
-from tagwire_spark.files.store import StorageOptions, is_remote
-from tagwire_spark.jobs.compact_units import companion_files, do_unit
-from tagwire_spark.jobs.last_offsets import find_last_offsets
-from tagwire_spark.jobs.outputs import Staging, job_output, staging
+from tagwire.log.names import log_file
+from tagwire.log.rewriting import SEGMENT_FILES, Rewriter, SegmentReport, groups
+from tagwire.log.whole_folder import on_disk
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+from tagwire_spark.jobs.last_offsets import find_last_offsets, last_offsets_between
+from tagwire_spark.jobs.outputs import Staged, Staging, attempt, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -35,10 +35,10 @@ from tagwire_spark.jobs.units import (
     job_inputs,
     log_folders,
     only_once,
+    received_folder,
+    received_segment,
     sent_segment,
 )
-
-__all__ = ["compact_logs"]
 
 
 def compact_logs(
@@ -213,3 +213,67 @@ class _Job:
         results = run_units(self.spark, [unit for unit, _ in units], [size for _, size in units], work)
         for (unit, _), result in zip(units, results, strict=True):
             logs[unit["log"]].results.append(result)
+
+
+def do_unit(
+    unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
+) -> dict[str, Any]:
+    """Process a unit in the job's folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
+    return _WORK[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
+
+
+def companion_files(partition: Partition) -> Iterator[Path]:
+    """Yield the small files of a partition that belong to no segment: producer snapshots, checkpoints and others."""
+    for path in partition.each_file():
+        name = log_file(path)
+        if name is None or name.kind not in (*SEGMENT_FILES, "checkpoint"):
+            yield path
+
+
+def _summaries(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+    with received_segment(unit["file"], storage) as segment:
+        return {
+            "summaries": summarize(segment, compaction.format, compaction.limits, partial=unit["partial"]).to_json()
+        }
+
+
+def _rewrite(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+    made = attempt(job.attempts)
+    lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
+    writer = Rewriter(made, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
+    with ExitStack() as stack:
+        before, group = (
+            [stack.enter_context(received_segment(sent, storage)) for sent in unit[name]]
+            for name in ("before", "files")
+        )
+        writer.look_back(before, unit["first"])
+        reports = writer.group(group, is_first=unit["is_first"])
+        return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
+
+
+def _carry(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+    made = attempt(job.attempts)
+    with received_segment(unit["file"], storage) as segment:
+        copy_segment(segment, made)
+    return _written(made)
+
+
+def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+    made = attempt(job.attempts)
+    with received_folder(unit["path"], unit.get("listed"), storage) as location:
+        partition = location.partition(location.local)
+        location.bring(*companion_files(partition))
+        report = compact_partition(partition, made / "partition", compaction)
+        written = _written(made, [(each, location.name_of(Path(each.file))) for each in report.segments])
+    facts = [report.compacted_to, report.because, report.keys]
+    return written | {"attempt": f"{made.name}/partition", "report": facts}
+
+
+def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
+    """Return the attempt's name and its reports with the segment names."""
+    for path in made.iterdir():
+        on_disk(path)
+    return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
+
+
+_WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _carry, "partition": _partition}

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import Partition
+from tagwire.log.batch_rules import Transactions
 from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
-from tagwire.log.loss_report import LossReport, LossRow
-from tagwire.log.rebatching import BatchSize
-from tagwire.log.transactions import Transactions
+from tagwire.log.rebatching import BatchSize, LossReport, LossRow
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
@@ -36,8 +35,6 @@ from tagwire_spark.jobs.units import (
     received_segment,
     segment_units,
 )
-
-__all__ = ["convert_logs"]
 
 
 def convert_logs(

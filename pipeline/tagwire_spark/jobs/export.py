@@ -28,8 +28,6 @@ from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
 
-__all__ = ["ExportReport", "export_logs"]
-
 
 class ExportReport(NamedTuple):
     """The export result of a segment."""

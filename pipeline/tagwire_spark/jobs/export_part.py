@@ -18,7 +18,7 @@ from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
-from tagwire.records.rebuilding import exact_header_of
+from tagwire.records.moving import exact_header_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, is_remote
@@ -30,8 +30,6 @@ from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
-
-__all__ = ["TABLE", "ExportOptions", "TopicPartition", "export_part"]
 
 TABLE: Final = "table"
 """The folder with the rows of an attempt; pieces are in `EXACT`."""

@@ -27,21 +27,6 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
-__all__ = [
-    "BYTES",
-    "EXACT",
-    "HEAD",
-    "NEEDED",
-    "PIECES",
-    "ROWS",
-    "ZEROS",
-    "Export",
-    "Part",
-    "Table",
-    "column_names",
-    "table_folder",
-]
-
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1

@@ -20,11 +20,11 @@ import pyarrow.compute
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from tagwire.log.batch_summary import Survey
 from tagwire.log.column_stream import arrays_between
+from tagwire.log.compaction import LastOffsets
 from tagwire.log.file_bytes import FileBytes, open_file
-from tagwire.log.key_map import LastOffsets
 from tagwire.log.scan import Scan
-from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
@@ -32,8 +32,6 @@ from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import received_segment
 from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
-
-__all__ = ["find_last_offsets", "last_offsets_between"]
 
 _WIDTH: Final = 8
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time

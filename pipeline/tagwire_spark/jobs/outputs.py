@@ -22,16 +22,13 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
-from tagwire.log.claim import claimed
-from tagwire.log.whole_folder import publish
+from tagwire.log.whole_folder import claimed, publish
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import abandon
 from tagwire_spark.files.leftovers import work_folders
 from tagwire_spark.files.storage import is_remote, local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.uploads import begin_upload, upload
-
-__all__ = ["Output", "Staged", "Staging", "attempt", "is_url", "job_output", "staging"]
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Also matches one slash, since `Path` merges two."""

@@ -45,8 +45,6 @@ from tagwire_spark.log_read.splits import (
 )
 from tagwire_spark.options import invalid
 
-__all__ = ["plan_logs", "read_logs"]
-
 _SPLIT_BYTES: Final = 1 << 30
 """Bytes per split; larger than in the data source, because there are so many segments."""
 _PLAN: Final = "splits binary"

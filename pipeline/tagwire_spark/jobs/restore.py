@@ -19,7 +19,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
-from tagwire.records.rebuilding import BatchHeader, rebuilt
+from tagwire.records.moving import BatchHeader, rebuilt
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.byte_stream import opened_stream
 from tagwire_spark.files.storage import Location, is_remote
@@ -28,8 +28,6 @@ from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs, received_folder
-
-__all__ = ["ImportReport", "import_logs"]
 
 
 class ImportReport(NamedTuple):

@@ -18,8 +18,6 @@ from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["TASK_BYTES", "over_units", "run_units"]
-
 TASK_BYTES: Final = 64 << 20
 """Maximum total bytes of units that share a task."""
 _OPENING: Final = 1 << 20

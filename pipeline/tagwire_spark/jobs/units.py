@@ -19,22 +19,6 @@ from tagwire_spark.jobs.outputs import is_url
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
-__all__ = [
-    "FoundPartition",
-    "SegmentUnit",
-    "every_segment",
-    "fetch_companions",
-    "found_partitions",
-    "job_inputs",
-    "log_folders",
-    "only_once",
-    "path_strings",
-    "received_folder",
-    "received_segment",
-    "segment_units",
-    "sent_segment",
-]
-
 _OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
 """Suffixes of the files that a broker keeps next to partitions."""
 

@@ -18,8 +18,6 @@ from tagwire_spark.files.commit import Change, Job
 from tagwire_spark.files.store import StorageOptions, reaching, store
 from tagwire_spark.jobs.tasks import run_units
 
-__all__ = ["begin_upload", "upload"]
-
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
     """Start a job that writes to an empty prefix.

@@ -14,15 +14,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
-from tagwire.log.loss_report import LossRow
+from tagwire.log.rebatching import LossRow
 from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.convert import conversion_of
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import SegmentUnit, every_segment, job_inputs, received_segment
-
-__all__ = ["whatif_logs"]
 
 
 def whatif_logs(

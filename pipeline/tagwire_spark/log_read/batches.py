@@ -10,8 +10,7 @@ from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError, LogPathError, refuse
-from tagwire.log.index_lookup import IndexLookup
-from tagwire.log.indexes import OffsetIndex
+from tagwire.log.indexes import IndexLookup, OffsetIndex
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
 from tagwire.log.segment import Segment
@@ -19,15 +18,13 @@ from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
-from tagwire_spark.files.planned_file import opened
+from tagwire_spark.files.commit import opened
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
 from tagwire_spark.files.storage import Location, folder_of, is_remote, received
 from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
-
-__all__ = ["CUT_OFF", "begun_scan", "check_complete", "is_requested", "next_offset", "split_pieces"]
 
 CUT_OFF: Final = "TWL101"
 """The rule for a batch that is cut off."""

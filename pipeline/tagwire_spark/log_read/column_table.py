@@ -17,16 +17,6 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-__all__ = [
-    "BATCH_COLUMNS",
-    "RECORD_COLUMNS",
-    "LogColumn",
-    "RowSplits",
-    "SplitNames",
-    "has_number_keys",
-    "record_names",
-]
-
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))

@@ -16,17 +16,6 @@ from tagwire.log.scan import BatchSpan, Scan
 from tagwire_spark.files.commit import DONE
 from tagwire_spark.files.storage import Location
 
-__all__ = [
-    "LogEnd",
-    "batch_end",
-    "bytes_end",
-    "end_of",
-    "has_gaps",
-    "lost_by_intent",
-    "position_before",
-    "segment_ends",
-]
-
 
 class LogEnd(NamedTuple):
     """The end of a partition's log."""

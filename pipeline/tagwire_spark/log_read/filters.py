@@ -23,8 +23,6 @@ from pyspark.sql.datasource import (
 
 from tagwire_spark.log_read.query import LogQuery
 
-__all__ = ["narrowed"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _VALUES: Final = (EqualTo, In)
 _RANGES: Final = (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual)

@@ -15,8 +15,6 @@ from tagwire.log.errors import unreadable
 from tagwire_spark.files.file_state import FileState, state_of_status
 from tagwire_spark.log_read.splits import counted_folders
 
-__all__ = ["LocalListing"]
-
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after which a modification time reliably shows every change."""

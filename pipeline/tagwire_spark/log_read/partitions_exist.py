@@ -12,8 +12,6 @@ from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_read.query import ALL, LogQuery
 
-__all__ = ["check_partitions_exist"]
-
 _NAMED: Final = 5
 """Number of names listed in an error."""
 

@@ -21,22 +21,6 @@ from tagwire_spark.columns.codec import Decoding, decoding
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.options import MODES, NO_TABLES, Options, invalid
 
-__all__ = [
-    "ALL",
-    "LATEST",
-    "NO_OFFSET",
-    "OPTIONS",
-    "STREAM_OPTIONS",
-    "LogQuery",
-    "Offsets",
-    "log_query",
-    "partition_key",
-    "paths_of",
-    "storage_options",
-    "time_of",
-    "without_brokers",
-]
-
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
     *("minPartitions", "storageOptions", "limits", "replicas", "includeHeaders"),

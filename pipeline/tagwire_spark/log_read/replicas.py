@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.query import LogQuery
     from tagwire_spark.log_read.splits import Split
 
-__all__ = ["folder_name", "replicas_error", "without_replicas"]
-
 
 def folder_name(file: str) -> str:
     """Return the folder or URL of a segment."""

@@ -36,8 +36,6 @@ from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["check_number", "full_schema", "rows_of", "rows_of_task"]
-
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 
 _MESSAGE: Final = "message"

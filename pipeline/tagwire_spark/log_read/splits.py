@@ -18,11 +18,10 @@ from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, loss, refusal
-from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
-from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.files.store import StorageOptions, at_once
 from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
@@ -30,22 +29,6 @@ from tagwire_spark.log_read.replicas import without_replicas
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
-
-__all__ = [
-    "Split",
-    "check_found",
-    "counted_folders",
-    "cut",
-    "log_locations",
-    "packed",
-    "partitions_of",
-    "partitions_there",
-    "plan",
-    "plan_alone",
-    "requested_segments",
-    "settled_location",
-    "whole_splits",
-]
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000

@@ -31,9 +31,9 @@ from tagwire.log.errors import unreadable as unreadable_file
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
-from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
+from tagwire_spark.files.store import at_once
 from tagwire_spark.log_read.ends import LogEnd, end_of
 from tagwire_spark.log_read.local_listing import LocalListing
 from tagwire_spark.log_read.partitions_exist import check_partitions_exist
@@ -67,8 +67,6 @@ from tagwire_spark.log_read.topic_identity import check_same, identity, new_topi
 from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, offset_ends, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
-
-__all__ = ["LogStreamReader", "StreamQuery", "stream_query"]
 
 _LIMITS: Final = {
     "maxOffsetsPerTrigger": ReadMaxRows,

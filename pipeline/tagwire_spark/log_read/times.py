@@ -14,8 +14,6 @@ from tagwire.log.indexes import TimeIndex
 from tagwire.log.scan import Scan
 from tagwire_spark.log_read.ends import position_before
 
-__all__ = ["Earlier", "earlier_part"]
-
 _HEADS: Final = 64
 """Number of batch headers read after an index entry to find the batch of an offset."""
 

@@ -19,8 +19,6 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.options import invalid
 
-__all__ = ["offset_at", "with_offsets_of_times"]
-
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
     """Return the query with the offsets of one partition instead of its times.

@@ -7,8 +7,6 @@ from tagwire.log import LogError, Partition
 from tagwire_spark.errors import loss
 from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, offset_ends
 
-__all__ = ["check_same", "identity", "new_topics"]
-
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the topic ID, and the leader epochs with their first offsets; empty if unreadable."""

@@ -14,8 +14,6 @@ from tagwire_spark.errors import refusal
 from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
-__all__ = ["EPOCHS", "TOPIC_IDS", "Ends", "Log", "limited", "offset_ends", "spark_offset"]
-
 Offsets = dict[str, dict[str, int]]
 """Spark's form of offsets: next offset by topic and partition."""
 Ends = dict[tuple[str, int], int]

@@ -31,7 +31,6 @@ from tagwire_spark.log_read.replicas import folder_name
 if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
-__all__ = ["Transactions", "check_abort", "transactions_of"]
 
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 

@@ -8,10 +8,8 @@ written.
 from collections.abc import Iterable
 
 from tagwire.records import Record
-from tagwire.wire.checksums import checksum
+from tagwire.wire.buffers import checksum
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
-
-__all__ = ["content_sum"]
 
 
 def content_sum(records: Iterable[Record]) -> int:

@@ -39,12 +39,9 @@ from tagwire_spark.log_write.micro_batch import (
     noted,
     refuse_table,
 )
-from tagwire_spark.log_write.numbering import numbered
-from tagwire_spark.log_write.staged_segments import StagedSegment
+from tagwire_spark.log_write.staged_segments import StagedSegment, numbered
 from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
-
-__all__ = ["LogStreamWriter", "LogWriter", "Staged"]
 
 _AT_ONCE: Final = 8
 """Remote logs examined concurrently."""

@@ -11,8 +11,6 @@ from tagwire.records.record import Header
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.target import LogTarget
 
-__all__ = ["Entry", "Facts", "as_record", "entries", "facts_of", "with_numbers"]
-
 _INT32: Final = 0x7FFFFFFF
 
 

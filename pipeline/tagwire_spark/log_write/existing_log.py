@@ -11,16 +11,13 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import Partition
-from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.batch_rules import BatchRules, Seen, Transactions
 from tagwire.log.directory import is_partition
-from tagwire.log.transactions import Transactions
 from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import refusal
 from tagwire_spark.files.storage import folder_location
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.ends import LogEnd, end_of
-
-__all__ = ["ExistingLog", "end_before", "old_files", "transactions_before"]
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)

@@ -16,8 +16,6 @@ from tagwire_spark.log_write.staged_segments import StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 from tagwire_spark.options import NO_TABLES, invalid
 
-__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_before", "is_repeated", "noted", "refuse_table"]
-
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"

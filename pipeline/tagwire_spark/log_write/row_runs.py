@@ -18,7 +18,6 @@ from tagwire_spark.log_write.target import LogTarget
 if TYPE_CHECKING:
     from tagwire._records import Rows
 
-__all__ = ["RowRun", "row_runs"]
 
 pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
 

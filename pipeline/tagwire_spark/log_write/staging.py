@@ -29,7 +29,6 @@ from tagwire_spark.log_write.target import LogTarget
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
-__all__ = ["Output"]
 
 _INT32: Final = 0x7FFFFFFF
 _INT64: Final = (1 << 63) - 1

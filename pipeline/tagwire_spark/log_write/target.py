@@ -28,8 +28,6 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
 
-__all__ = ["COLUMNS", "WRITE_OPTIONS", "LogTarget", "check_columns", "log_target"]
-
 WRITE_OPTIONS: Final = (
     *("path", "recordFormat", "compression", "batchBytes", "batchRecords", "segmentBytes"),
     *("topic", "ifExists", "partitionOverwriteMode", "batchId", "queryId", "storageOptions"),

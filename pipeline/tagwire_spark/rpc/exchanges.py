@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
-from tagwire.captures import CapturedFrame
+from tagwire.captures import CapturedFrame, CaptureError, frame_of_row, frames_of_lines, frames_of_network, unzipped
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.registry import Registry
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
-
-__all__ = ["Exchange", "Side", "exchange_row", "exchanges", "refused"]
+from tagwire_spark.files.byte_stream import first_bytes, opened_stream
+from tagwire_spark.files.file_state import FileState
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 
 
 class Exchange(NamedTuple):
@@ -204,3 +206,50 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
             at = f"{error['path']} at byte {error['offset']}: " if error["offset"] is not None else ""
             return PipelineError("MALFORMED_KAFKA_MESSAGE", f"{where}: {at}{error['reason']}.")
     return None
+
+
+_PARQUET: Final = b"PAR1"
+_ROWS: Final = 1_000
+
+
+def captured_frames(
+    path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
+) -> Iterator[CapturedFrame]:
+    """Read the frames of a file, whose first bytes tell its kind. Raises PipelineError for a row that isn't a frame.
+
+    The registry's APIs help to find frames again after a gap in a network capture. A URL is streamed, and must be the
+    file of this `state`. Raises LogPathError if it is gone.
+    """
+    with ExitStack() as stack:
+        try:
+            header = first_bytes(path, state, 4, options)
+            file = stack.enter_context(opened_stream(path, state, options, in_sequence=header != _PARQUET))
+        except OSError as error:
+            raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
+        try:
+            if header == _PARQUET:
+                for number, row in enumerate(_parquet(path, file), 1):
+                    frame = frame_of_row(number, row, f"{path}: row {number}")
+                    if not frame.is_close:
+                        yield frame
+                return
+            stream, is_network = unzipped(cast("BinaryIO", file), header, path)
+            frames = frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
+            yield from (each for each in frames if not each.is_close)
+        except CaptureError as error:
+            text = str(error)
+            where = text if text.startswith(path) else f"{path}: {text}"
+            raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{where}.") from None
+
+
+def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(file, pre_buffer=True) as opened:
+            for number in range(opened.num_row_groups):  # of all at once, all would be held
+                for batch in opened.iter_batches(_ROWS, row_groups=[number]):
+                    yield from batch.to_pylist()
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8
+        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None

@@ -27,8 +27,6 @@ from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
 
-__all__ = ["LogSource"]
-
 
 class LogSource(DataSource):
     """`spark.read.format("kafka_log")` and `df.write`: see docs/spark-read.md and docs/spark-write.md."""

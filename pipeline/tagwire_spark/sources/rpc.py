@@ -17,19 +17,15 @@ from tagwire.log import LogPathError
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
-from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.columns.schema_check import check_requested_columns, requested_batch, under_names
+from tagwire_spark.columns.schema_check import check_requested_columns, find_registry, requested_batch, under_names
 from tagwire_spark.errors import refusal
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import capture_files
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
-from tagwire_spark.rpc.captured_frames import captured_frames
-from tagwire_spark.rpc.exchanges import exchange_row, exchanges, refused
+from tagwire_spark.rpc.exchanges import captured_frames, exchange_row, exchanges, refused
 from tagwire_spark.worker import settle_worker
-
-__all__ = ["RpcSource"]
 
 OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port", "storageOptions")
 _TIME: Final = pa.timestamp("us", tz="UTC")

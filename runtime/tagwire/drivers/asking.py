@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tagwire.connection import Answer, Connection
-    from tagwire.frames.error_codes import ErrorFound
+    from tagwire.frames.known_packages import ErrorFound
 
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0

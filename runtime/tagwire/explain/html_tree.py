@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tagwire.explain.abouts import abouts
+from tagwire.explain.names import abouts
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import kind_of, title_of, value_of
 from tagwire.explain.trace import Trace

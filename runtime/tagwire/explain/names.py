@@ -4,7 +4,7 @@ The fields of an enum have enum members as values. Kafka's own fields keep plain
 to them in output for people.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagwire.explain.nodes import Node
@@ -51,3 +51,26 @@ def _in_layouts(path: str, registry: "Registry") -> str:
 
 def _without_indexes(path: str) -> str:
     return ".".join(step.partition("[")[0] for step in path.split("."))
+
+
+def abouts(struct: Any) -> Mapping[str, str]:
+    """Return the documentation of a generated class and its fields, by path without indices; empty for other layouts.
+
+    The message's own documentation has the empty path.
+    """
+    if struct is None:
+        return {}
+    from tagwire.message.field_docs import class_about, class_deprecation  # only pages need it
+
+    return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}
+
+
+def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:
+    for row in getattr(struct, "FIELDS", ()):
+        path = f"{around}{row.name}"
+        reason = "" if row.deprecated is None else f"Deprecated: {row.deprecated}" if row.deprecated else "Deprecated."
+        text = " ".join(filter(None, [row.about, reason]))
+        if text:
+            yield path, text
+        if row.struct is not None:
+            yield from _texts(row.struct, f"{path}.")

@@ -5,14 +5,21 @@ contracts enforce this. The contracts can't see packages that are loaded by name
 names are in this module, and a test checks that no other module has one.
 """
 
+from __future__ import annotations
+
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tagwire.frames.registry import Registry
+    from tagwire.message.base import Struct
+    from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import KeyRange, Register
+
 
 KAFKA_MESSAGES: Final = "tagwire_messages"
 """The package of all Kafka messages, which is the default package."""
@@ -39,13 +46,13 @@ HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
 """The fields of record formats that hold a header key of KIP-82's first draft."""
 
 
-def kafka_messages() -> "Registry":
+def kafka_messages() -> Registry:
     """Return the registry of Kafka's messages. Raises ImportError if they are not installed."""
     registry: Registry = import_module(KAFKA_MESSAGES).registry
     return registry
 
 
-def record_format(name: str) -> "type[RecordFormat]":
+def record_format(name: str) -> type[RecordFormat]:
     """Return the class of a record format in `RECORD_FORMATS`. Raises ImportError if its package is not installed."""
     package, cls = RECORD_FORMATS[name]
     found: type[RecordFormat] = getattr(import_module(package), cls)
@@ -53,7 +60,7 @@ def record_format(name: str) -> "type[RecordFormat]":
 
 
 @cache
-def header_keys() -> "type[Register] | None":
+def header_keys() -> type[Register] | None:
     """Return the register of header keys in KIP-82's first draft; None if the drafts are not installed."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
@@ -70,10 +77,63 @@ def header_key_name(key: str | int) -> str:
     return name or str(key)
 
 
-def reserved_keys() -> "tuple[KeyRange, ...]":
+def reserved_keys() -> tuple[KeyRange, ...]:
     """Return the reserved ranges of header keys in KIP-82's first draft; empty if the drafts are not installed."""
     try:
         ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
     except ImportError:
         return ()
     return ranges
+
+
+class ErrorFound(NamedTuple):
+    """An error code in a message."""
+
+    path: str
+    """The path of its field, such as `topics[0].partitions[2].error_code`."""
+    code: Any
+    """The member of the error code register. A number that is not in the register has a member as well."""
+    message: str | None = None
+    """The peer's description of the error, if the struct has an `error_message`."""
+
+    @property
+    def is_retriable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return bool(self.code.is_retriable)
+
+    def __str__(self) -> str:
+        said = f": {self.message}" if self.message else ""
+        return f"{self.path}: {self.code} ({int(self.code)}){said}"
+
+
+def error_register(registry: Registry) -> type[Register] | None:
+    """Return the package's register that marks errors as retriable or not; None if there is none."""
+    names = sorted(registry.registers, key=lambda name: name != "ErrorCode")
+    return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
+
+
+def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
+    """Yield the nonzero error codes of a message, in the order of its fields."""
+    names = {path.rpartition(".")[2] for path in register.named_fields()}
+    return _walk(message, register, names, "")
+
+
+def _walk(struct: Struct, register: type[Register], names: set[str], path: str) -> Iterator[ErrorFound]:
+    for row in struct.FIELDS:
+        value = getattr(struct, row.name)
+        if row.struct is not None:
+            yield from _inside(value, register, names, f"{path}{row.name}")
+        elif value and isinstance(value, int) and _is_code(row, register, names):
+            yield ErrorFound(path + row.name, register.of(value), getattr(struct, "error_message", None))
+
+
+def _inside(value: Any, register: type[Register], names: set[str], path: str) -> Iterator[ErrorFound]:
+    if isinstance(value, list | tuple):
+        for index, element in enumerate(value):
+            yield from _inside(element, register, names, f"{path}[{index}]")
+    elif value is not None:
+        yield from _walk(value, register, names, f"{path}.")
+
+
+def _is_code(row: FieldRow, register: type[Register], names: set[str]) -> bool:
+    return row.enum is register or row.name in names or any(row.name.endswith(f"_{name}") for name in names)

@@ -16,7 +16,7 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 from __future__ import annotations
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.frames.frame import Frame
+from tagwire.frames.frame_headers import Frame
 from tagwire.frames.registry import Registry, read_rest
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode

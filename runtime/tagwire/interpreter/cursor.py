@@ -13,7 +13,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.wire.varint import UVARINT_MAX, from_zigzag
 
 if TYPE_CHECKING:
-    from tagwire.interpreter.recorder import Recorder
+    from tagwire.interpreter.value_walk import Recorder
 
 
 class LayoutCursor:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from struct import error as struct_error
 from struct import pack
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
@@ -16,6 +16,10 @@ from tagwire.layout import Item, Layout, StructLayout
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import got, near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
+
+if TYPE_CHECKING:
+    from tagwire.layout import Type
+    from tagwire.layout.parts import Bits
 
 
 class ValueWalk:
@@ -109,3 +113,22 @@ def _needed(struct: StructLayout) -> Iterator[str]:
 def _default(field: Item | None) -> Any:
     """Return the default of an omitted dict entry: a field, or the unknown tags, which are empty."""
     return NO_TAGS if field is None else field.default_value()
+
+
+class Recorder(Protocol):
+    """Called where a part begins, for its content, and where it ends. Calls nest like the bytes."""
+
+    def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
+        """Begin a part: a field, an element, a struct, or a tag section."""
+
+    def note(self, value: Any) -> None:
+        """Set the content of the innermost part."""
+
+    def name_bits(self, bits: "tuple[Bits, ...]") -> None:
+        """Set the names of the bits of the part that was closed last."""
+
+    def close(self, end: int) -> None:
+        """End the innermost part."""
+
+    def unpack(self, data: bytes, end: int) -> None:
+        """Note that the innermost part is compressed and ends at `end`; inner positions refer to `data`."""

@@ -35,7 +35,7 @@ from tagwire.layout import (
 )
 from tagwire.sensitive import without_frames
 from tagwire.text_format import count
-from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.buffers import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
@@ -354,7 +354,7 @@ def _is_array(value: Any) -> bool:
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     """Return the checksum of the parts it covers; any four bytes when only counting."""
-    from tagwire.wire.checksums import checksum
+    from tagwire.wire.buffers import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]
     if any(isinstance(part, ByteCount) for part in covered):

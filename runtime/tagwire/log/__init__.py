@@ -11,11 +11,10 @@ See docs/logs.md. Compressed batches and CRC-32C need the extra `records`.
 
 from tagwire.log.checkpoints import EpochStart, TopicPartition
 from tagwire.log.column_stream import LogColumns, columns
-from tagwire.log.directory import LogDirectory, find_partitions
+from tagwire.log.directory import LogDirectory, find_partitions, read
 from tagwire.log.errors import LogError, LogLimitError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
 from tagwire.log.partition import Partition
-from tagwire.log.reading import read
 from tagwire.log.rules import RULES, Problem
 from tagwire.log.segment import Segment
 

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.errors import LogError, refuse
-from tagwire.log.placed_batch import Skip
+from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.rules import Problem, Problems
+from tagwire.log.scan import Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
 from tagwire.records.totals import totals
@@ -164,3 +165,44 @@ def zeros(end: int, size: int) -> Iterator[Problem]:
     """Check that a segment before the last one has no zeros after its batches."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
+
+
+ABORT: Final = 0
+COMMIT: Final = 1
+"""The types of control records that end a transaction."""
+
+
+class Transactions:
+    """The transactions of the batches seen so far. Pass batches in log order."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, int] = {}
+        """The first offset of each open transaction, by producer."""
+        self.ended: set[int] = set()
+        """Producers that have ended a transaction."""
+
+    def followed_by(self, later: "Transactions") -> "Transactions":
+        """Join the result of a segment that was read alone."""
+        found = Transactions()
+        found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
+        found.ended = self.ended | later.ended
+        return found
+
+    def see(self, seen: Seen) -> AbortedTransaction | None:
+        """Add the next batch; return the transaction if this batch aborts one with records.
+
+        Its last stable offset is the first offset of the remaining open transactions, or the one after the marker.
+        """
+        batch = seen.batch
+        if seen.marker is None:
+            if batch.is_transactional and seen.records:
+                self.open.setdefault(batch.producer_id, batch.base_offset)
+            return None
+        if seen.marker not in (ABORT, COMMIT):
+            return None
+        self.ended.add(batch.producer_id)
+        first = self.open.pop(batch.producer_id, None)
+        if first is None or seen.marker != ABORT:
+            return None
+        marker = batch.base_offset
+        return AbortedTransaction(batch.producer_id, first, marker, min(self.open.values(), default=marker + 1))

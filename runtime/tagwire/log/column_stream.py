@@ -14,13 +14,12 @@ from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order
-from tagwire.log.column_table import batch_values, is_uniform, record_values, root_column
+from tagwire.log.column_table import Payload, batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
-from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.message.engines import DisagreementError, engine

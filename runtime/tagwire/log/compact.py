@@ -1,9 +1,8 @@
 """Compact a partition offline, into a new folder.
 
-Makes three passes over the log, each in the memory of one batch: headers and markers (`tagwire.log.survey`), the last
-offset of every key (`tagwire.log.key_map`), and writing the batches with the remaining records
-(`tagwire.log.rewriting`), by the rules in `tagwire.log.compaction`. Segments that are not compacted, such as the active
-one, are copied byte by byte.
+Makes three passes over the log, each in the memory of one batch: headers and markers (`tagwire.log.batch_summary`),
+the last offset of every key, and writing the batches with the remaining records (`tagwire.log.rewriting`). The rules
+are in `tagwire.log.compaction`. Segments that are not compacted, such as the active one, are copied byte by byte.
 """
 
 import shutil
@@ -11,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tagwire.log.batch_summary import summarize
-from tagwire.log.compaction import Compaction, CompactionError, Judge
+from tagwire.log.batch_summary import Bounds, Survey, summarize, survey
+from tagwire.log.compaction import Compaction, CompactionError, Judge, KeyMap
 from tagwire.log.errors import refuse
-from tagwire.log.key_map import KeyMap
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES, Explain, Placed, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
-from tagwire.log.survey import Bounds, Survey, survey
 from tagwire.log.whole_folder import whole_folder
 from tagwire.records import RecordBatch
 

@@ -13,23 +13,86 @@ transaction. tagwire needs one round, because it decides by the remaining batche
 Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafka's cleaner.
 """
 
+from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, Protocol
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.batch_rules import ABORT, COMMIT
+from tagwire.log.batch_summary import Survey
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.key_map import LastOfKeys
-from tagwire.log.placed_batch import Skip
 from tagwire.log.rebatching import builder_like
-from tagwire.log.survey import Survey
-from tagwire.log.transactions import ABORT, COMMIT
+from tagwire.log.scan import Skip
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
 from tagwire.records.control import control_type
 from tagwire.records.format_set import format_set
-from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
+from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, movable, new_run
+
+_DIGEST: Final = 16
+
+
+class LastOfKeys(Protocol):
+    """Knows which records are the last of their keys."""
+
+    def is_last(self, key: bytes, offset: int) -> bool:
+        """Whether no record with this key has a higher offset."""
+        ...
+
+    def movable(self, batch: RecordBatch) -> Movable | None:
+        """Return a batch's records with their facts; None if the caller must use `is_last`."""
+        ...
+
+
+class KeyMap:
+    """The last offset of each key."""
+
+    __slots__ = ("_offsets",)
+
+    def __init__(self) -> None:
+        self._offsets: dict[bytes, int] = {}
+
+    def put(self, key: bytes, offset: int) -> None:
+        """Add a record with this key; offsets ascend."""
+        self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
+
+    def is_last(self, key: bytes, offset: int) -> bool:
+        """Whether no record added so far has this key and a higher offset."""
+        known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
+        return self._offsets.get(known, -1) <= offset
+
+    def movable(self, batch: RecordBatch) -> None:
+        """Return None: the caller must use `is_last`."""
+
+    def last_offsets(self) -> "LastOffsets":
+        """Return the offsets without the keys."""
+        return LastOffsets(array("q", sorted(self._offsets.values())))
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+
+class LastOffsets:
+    """The ascending offsets of the last records of all keys, in a log in which offsets are unique."""
+
+    __slots__ = ("_offsets",)
+
+    def __init__(self, offsets: "array[int]") -> None:
+        self._offsets = offsets
+
+    def is_last(self, key: bytes, offset: int) -> bool:
+        """Whether this offset is the last of its key."""
+        at = bisect_left(self._offsets, offset)
+        return at < len(self._offsets) and self._offsets[at] == offset
+
+    def movable(self, batch: RecordBatch) -> Movable | None:
+        """Return the records of a batch with their facts; None if native code can't read them."""
+        return movable(batch, self._offsets)
+
 
 DAY_MS: Final = 86_400_000
 

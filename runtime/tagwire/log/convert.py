@@ -16,18 +16,15 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen, is_far
+from tagwire.log.batch_rules import BatchRules, Seen, Transactions, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.claim import claimed
 from tagwire.log.errors import unwritable
-from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.placed_batch import Skip
-from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
+from tagwire.log.rebatching import BatchSize, LossReport, Piece, as_they_are, rebatched
+from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
-from tagwire.log.transactions import Transactions
-from tagwire.log.whole_folder import whole_folder
+from tagwire.log.whole_folder import claimed, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_batches
 from tagwire.records.conversion import converted_batch, left_out

@@ -6,11 +6,11 @@ there is one per group, otherwise records by member, or by the key field that fo
 need no change here.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.log.share_state import SharePartition
 from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
 from tagwire.message.json import hidden_json
@@ -18,6 +18,125 @@ from tagwire.sensitive import hides
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
+
+
+class Range(NamedTuple):
+    """Offsets in one state."""
+
+    first: int
+    last: int
+    deliveries: int
+    state: int
+
+
+class SharePartition:
+    """One partition of one share group, from its snapshot on."""
+
+    def __init__(self, snapshot: Entry) -> None:
+        self.key = snapshot.key
+        self.value = snapshot.value
+        self.version = snapshot.version
+
+    def update(self, update: Any) -> None:
+        """Apply an update; fields that are -1 in the update keep their values."""
+        changes = {
+            name: getattr(update, name)
+            for name in ("leader_epoch", "start_offset", "delivery_complete_count")
+            if getattr(update, name) != -1
+        }
+        start = changes.get("start_offset", self.value.start_offset)
+        ranges = merged([*map(_range, self.value.state_batches), *map(_range, update.state_batches)], start)
+        batches = tuple(map(self._batch, ranges))
+        self.value = self.value.replace(**changes, state_batches=batches)
+
+    def _batch(self, each: Range) -> Any:
+        make: Any = next(row.struct for row in self.value.FIELDS if row.name == "state_batches")
+        return make(
+            first_offset=each.first, last_offset=each.last, delivery_count=each.deliveries, delivery_state=each.state
+        )
+
+    def shown(self) -> StateMessage:
+        """Return the fields of the key and the value."""
+        return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
+
+
+def _range(batch: Any) -> Range:
+    return Range(batch.first_offset, batch.last_offset, batch.delivery_count, batch.delivery_state)
+
+
+def merged(ranges: list[Range], start: int) -> list[Range]:
+    """Return the ranges without overlaps, from `start` on."""
+    edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
+    pieces = []
+    for first, after in pairwise(edges):
+        over = [each for each in ranges if each.first <= first and each.last >= after - 1]
+        if over:
+            best = max(over, key=lambda each: (each.deliveries, each.state))
+            pieces.append(Range(first, after - 1, best.deliveries, best.state))
+    joined: list[Range] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        if before and before.last + 1 == piece.first and before[2:] == piece[2:]:
+            joined[-1] = before._replace(last=piece.last)
+        else:
+            joined.append(piece)
+    return joined
+
+
+_ABORT: Final = "abort"
+_COMMIT: Final = "commit"
+
+
+class Kept(NamedTuple):
+    """The last value of a key."""
+
+    offset: int
+    """The offset of the record."""
+    entry: Entry
+
+
+class KeyedState:
+    """The values after the entries added so far. Add them in log order."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Kept] = {}
+        self._pending: dict[int, list[Kept]] = {}
+        """The records of open transactions, by producer."""
+
+    def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
+        """Add the next entry; `producer_id` is the producer of its transaction, or None."""
+        if entry.key is None:
+            self._settle(entry.name, -1 if producer_id is None else producer_id)
+        elif producer_id is not None:
+            self._pending.setdefault(producer_id, []).append(Kept(offset, entry))
+        elif entry.is_tombstone:
+            self._kept.pop(_identity(entry), None)
+        else:
+            self._kept[_identity(entry)] = Kept(offset, entry)
+
+    def _settle(self, marker: str, producer_id: int) -> None:
+        if marker not in (_ABORT, _COMMIT):
+            return
+        for kept in self._pending.pop(producer_id, []):
+            current = self._kept.get(_identity(kept.entry))
+            if marker == _ABORT or (current and current.offset > kept.offset):
+                continue
+            self.add(kept.offset, kept.entry)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the current values."""
+        return (kept.entry for kept in self._kept.values())
+
+    def pending(self) -> Iterator[Entry]:
+        """Yield the values written by open transactions."""
+        return (kept.entry for each in self._pending.values() for kept in each)
+
+
+def _identity(entry: Entry) -> tuple[Any, ...]:
+    """Return the identity of a key, which is the same in older versions of the key."""
+    key = entry.key
+    return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
+
 
 _OFFSET_COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 _CONSUMER: Final = "consumer"

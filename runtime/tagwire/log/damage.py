@@ -21,8 +21,7 @@ from typing import Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.layout import Array
 from tagwire.log.errors import LogError
-from tagwire.log.placed_batch import PlacedBatch, Skip
-from tagwire.log.scan import Scan
+from tagwire.log.scan import PlacedBatch, Scan, Skip
 from tagwire.records import RecordBatch
 from tagwire.records.header_positions import LONGEST
 

@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tagwire.log.batch_rules import Seen
+from tagwire.log.batch_rules import ABORT, Seen
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
 from tagwire.log.rules import Problems
 from tagwire.log.segment import Segment
-from tagwire.log.transactions import ABORT
 
 
 class IndexRule:

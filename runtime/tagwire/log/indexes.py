@@ -8,8 +8,10 @@ The first two are preallocated while their segment is active, and then end in ze
 kept as bytes, because most entries are never used.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from io import FileIO
 from os import SEEK_END
 from pathlib import Path
 from struct import Struct
@@ -17,8 +19,10 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.errors import LogLimitError, refuse, unreadable
+from tagwire.log.errors import LogLimitError, placed, refuse, unreadable
+from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
+from tagwire.wire.buffers import checksum
 
 _MOST_BYTES: Final = 1 << 26
 """The maximum size of an index: sixteen times the index of the largest segment with a batch every 4096 bytes."""
@@ -171,3 +175,75 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
             AbortedTransaction(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset),
         )
         position = end
+
+
+class IndexLookup(Sequence[tuple[int, ...]]):
+    """The entries of an index as tuples of numbers, with offsets relative to the segment's base.
+
+    `read(size, start)` returns bytes of the index.
+    """
+
+    def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:
+        self._path = path
+        self._read = read
+        self._layout = layout
+        self._count = size // layout.size
+        if self._count and not any(self[self._count - 1]):  # preallocated
+            self._count = bisect_left(self, True, key=lambda entry: not any(entry))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an entry. Raises IndexError, LogPathError, and LogError if the file was cut in the meantime."""
+        number, width = range(self._count)[index], self._layout.size
+        try:
+            data = self._read(width, number * width)
+        except OSError as error:
+            raise unreadable(self._path, error) from None
+        if len(data) < width:
+            refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width}")
+        return self._layout.unpack(data)
+
+    def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
+        """Return the last entry whose number in this column is at most `value`, or None."""
+        found = bisect_right(self, value, key=lambda entry: entry[column])
+        return self[found - 1] if found else None
+
+
+@contextmanager
+def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
+    """Open an index file; `layout` is `LAYOUT` of its class in `tagwire.log.indexes`. Raises LogPathError."""
+    try:
+        file = FileIO(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    with file:
+        yield IndexLookup(path, file.seek(0, SEEK_END), lambda size, start: pread(file, size, start), layout)
+
+
+_RULE: Final = "TWL231"
+_CRC_AT: Final = 2
+_CRC_END: Final = 6
+
+
+def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
+    """Return the entries of a snapshot, as in the archive's message ProducerSnapshot: `producer_id`, `epoch`,
+    `last_sequence`, `last_offset`, `offset_delta`, `timestamp`, `coordinator_epoch`, `current_txn_first_offset`.
+
+    Raises LogError.
+    """
+    data = read_file(path, _RULE)
+    cls: Any = kafka_messages()["ProducerSnapshot"]
+    version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
+    if len(data) < _CRC_END or version not in cls.VERSIONS:
+        found = f"version {version}" if len(data) >= _CRC_END else count(len(data), "byte")
+        refuse(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
+    stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
+    if stated != actual:
+        refuse(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")
+    try:
+        snapshot = cls.decode(data[_CRC_AT:], version)
+    except DecodeError as error:
+        raise placed(error, str(path), _RULE, _CRC_AT) from None
+    return tuple(snapshot.producer_entries)

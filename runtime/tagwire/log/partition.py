@@ -18,9 +18,9 @@ from uuid import UUID
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.errors import LogError, LogPathError, refuse, unreadable
+from tagwire.log.indexes import read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
-from tagwire.log.placed_batch import Skip
-from tagwire.log.producers import read_producer_snapshot
+from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.text_format import shown

@@ -7,16 +7,19 @@ timestamps and sequence numbers of records do not change, and each offset in the
 of a new one.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch, RecordLoss
 from tagwire.records.moving import Movable, movable, new_run
+from tagwire.text_format import shown
 from tagwire.wire.varint import uvarint_bytes
 
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
+
 
 _INT32: Final = 0x7FFFFFFF
 _HEAD: Final = 61
@@ -292,3 +295,51 @@ def _zigzag(value: int) -> int:
 
 def _sized(data: bytes | None) -> int:
     return 1 if data is None else _zigzag(len(data)) + len(data)
+
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+class LossRow(NamedTuple):
+    """One kind of loss: the field, such as `records[].headers[]`, the reason, the count, and the first location."""
+
+    path: str
+    reason: str
+    times: int
+    file: str
+    """The segment of the first loss; below, the position of its batch, and the lost value."""
+    position: int
+    value: str
+
+
+class LossReport:
+    """Losses, counted by field and reason."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], LossRow] = {}
+
+    def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
+        """Count the losses of a batch."""
+        for loss in losses:
+            self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
+
+    def merge(self, other: "LossReport") -> None:
+        """Add the counts of another report."""
+        for row in other.rows():
+            self.add_row(row)
+
+    def add_row(self, row: LossRow) -> None:
+        known = self._rows.get((row.path, row.reason))
+        self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
+
+    def rows(self) -> list[LossRow]:
+        """Return the rows, the most frequent loss first."""
+        return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [row._asdict() for row in self.rows()]
+
+    def __len__(self) -> int:
+        return len(self._rows)

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import Seen, is_far
+from tagwire.log.batch_rules import Seen, Transactions, is_far
+from tagwire.log.batch_summary import modified_ms
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
 from tagwire.log.errors import unwritable
 from tagwire.log.segment import Segment
-from tagwire.log.survey import modified_ms
-from tagwire.log.transactions import Transactions
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules
+from tagwire.log.batch_rules import BatchRules, Transactions
 from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError
@@ -25,7 +25,6 @@ from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.rules import Problem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
-from tagwire.log.transactions import Transactions
 from tagwire.log.verify import leader_epoch_problems, problem_of, unread
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter

@@ -8,21 +8,90 @@ An active segment may be preallocated: zeros follow its last batch up to its ful
 because a batch has a length. So zeros up to the end of the file end the data.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.log.file_bytes import Bytes
-from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.sum_check import SumCheck
-from tagwire.records import Format, RecordBatch
+from tagwire.records import Format, Record, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
 from tagwire.records.header_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
+from tagwire.records.walk import Walk
 from tagwire.text_format import count
+
+Skip = Callable[[LogError | LogPathError], object]
+"""Called with the error of each part of a log that can't be read, which is then left out."""
+
+
+class PlacedBatch(RecordBatch):
+    """A batch of a file. Reading its records raises LogError with the file and the byte position.
+
+    `skip`, if set, is called with the error instead, and the batch ends before the invalid record.
+    """
+
+    __slots__ = ("_file", "_position", "skip")
+
+    def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
+        parts = batch._format, batch._header, batch._buf, batch._start, batch._end, batch._limits
+        super().__init__(*parts, strict=batch._strict)
+        self._file = file
+        self._position = position - batch._start
+        self.skip: Skip | None = None
+
+    @contextmanager
+    def _placing(self) -> Generator[None]:
+        try:
+            yield
+        except DecodeError as error:
+            raise placed(error, self._file, "TWL106", self._position) from None
+
+    def _deviated(self, error: DecodeError) -> None:
+        if self.skip is not None:
+            self._report(self.skip, placed(error, self._file, "TWL106", self._position))
+
+    def _report(self, skip: Skip, error: LogError) -> None:
+        """Report each error once, no matter how often the records are read."""
+        known = self.__dict__.setdefault("_reported", set())
+        if str(error) not in known:
+            known.add(str(error))
+            skip(error)
+
+    def __iter__(self) -> Iterator[Record]:
+        return self._placed(super().__iter__)
+
+    def _stored(self) -> Iterator[Record]:
+        return self._placed(super()._stored)
+
+    def _placed(self, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+        try:
+            with self._placing():
+                yield from read()
+        except LogError as error:
+            if self.skip is None:
+                raise
+            self._report(self.skip, error)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        copied, arguments = super().__reduce__()
+        return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
+
+    def __len__(self) -> int:
+        if self.skip is not None:  # the header may state more records than can be read
+            return self._counted
+        with self._placing():
+            return super().__len__()
+
+    def walk(self) -> Walk:
+        """Walk the records as in `RecordBatch`. Raises LogError."""
+        with self._placing():
+            return super().walk()
+
 
 _HEAD: Final = 17
 """The size of a header up to the magic byte in v0, v1 and v2, in bytes."""

@@ -13,11 +13,17 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.damage import without_damage
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
-from tagwire.log.index_lookup import IndexLookup, index_lookup
-from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
+from tagwire.log.indexes import (
+    AbortedTransaction,
+    IndexLookup,
+    OffsetEntry,
+    OffsetIndex,
+    TimeIndex,
+    index_lookup,
+    read_transaction_index,
+)
 from tagwire.log.names import LogFile, log_file
-from tagwire.log.placed_batch import Skip
-from tagwire.log.scan import Scan
+from tagwire.log.scan import Scan, Skip
 from tagwire.records import RecordBatch
 
 

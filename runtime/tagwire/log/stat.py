@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.placed_batch import Skip
+from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.totals import totals

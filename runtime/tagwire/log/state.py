@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.cluster_state import ClusterState
-from tagwire.log.coordinator_state import groups, share_partitions, transactions
+from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.keyed_state import KeyedState
 from tagwire.log.partition import Partition
-from tagwire.log.placed_batch import Skip
+from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
 from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at

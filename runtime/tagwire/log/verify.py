@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen, overlaps, zeros
+from tagwire.log.batch_rules import BatchRules, Seen, Transactions, overlaps, zeros
 from tagwire.log.checkpoints import (
     check_offsets,
     placed_leader_epochs,
@@ -20,14 +20,12 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file
 from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
-from tagwire.log.indexes import AbortedTransaction
+from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.rules import Problem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
-from tagwire.log.transactions import Transactions
 
 __all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_segment"]
 

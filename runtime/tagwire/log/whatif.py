@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.convert import Conversion
-from tagwire.log.loss_report import LossReport
-from tagwire.log.rebatching import Piece
+from tagwire.log.rebatching import LossReport, Piece
 from tagwire.log.segment import Segment
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out

@@ -10,11 +10,10 @@ from types import TracebackType
 from typing import Any, Final
 
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.batch_rules import BatchRules, Seen, Transactions
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
 from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
-from tagwire.log.transactions import Transactions
 
 _INTERVAL: Final = 4096
 _VERSION: Final = Struct(">h")

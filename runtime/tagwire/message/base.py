@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar  # type checkers find this package even if it is not installed
 
-    from tagwire.frames.frame import Frame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
     from tagwire.message.field_table import FieldRow, OptionalFields
     from tagwire.message.losses import Loss, Projection

@@ -17,7 +17,7 @@ from tagwire.layout import Layout, StructLayout, TaggedSection, Type, fresh
 from tagwire.message.field_table import layout_of
 from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
-from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.buffers import ByteCount
 from tagwire.wire.unknown_tags import NO_TAGS
 
 if TYPE_CHECKING:

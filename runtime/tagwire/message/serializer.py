@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
-from tagwire.wire.buffers import as_bytes, bytes_and_view
-from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.buffers import ByteCount, as_bytes, bytes_and_view
 from tagwire.wire.scalars import UnreadableBytes, UnwritableValue
 
 if TYPE_CHECKING:

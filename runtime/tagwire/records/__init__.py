@@ -18,12 +18,10 @@ See docs/records.md. Compressed batches and CRC-32C need the extra `records`.
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import BatchBuilder, build
 from tagwire.records.client_records import ConsumerRecord, ProducerRecord
-from tagwire.records.control import ControlRecord, control_record
+from tagwire.records.control import ControlRecord, committed, control_record
 from tagwire.records.conversion import RecordLoss, convert
-from tagwire.records.fetched import committed
 from tagwire.records.format import Format
-from tagwire.records.format_set import FormatSet
-from tagwire.records.formats import FormatError, format_names, format_of, register
+from tagwire.records.format_set import FormatError, FormatSet, format_names, format_of, register
 from tagwire.records.headers import Headers, IntHeaders
 from tagwire.records.message_records import MessageRecords, convert_records, decode_records
 from tagwire.records.opening import open_records

@@ -22,7 +22,7 @@ from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.building_messages import build_messages
 from tagwire.records.format import Format
-from tagwire.records.formats import format_of
+from tagwire.records.format_set import format_of
 from tagwire.records.native import NativeResult, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tagwire.interpreter.writer import encode
 from tagwire.message.engines import DisagreementError
 from tagwire.records.batch import RecordBatch, own_batch
-from tagwire.records.message_set import MessageSet
+from tagwire.records.legacy_messages import MessageSet
 from tagwire.records.native import NativeResult, Written, write_natively
 from tagwire.records.record import Record
 from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, refuse

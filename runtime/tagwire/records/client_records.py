@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.message.register import Register
 from tagwire.records.conversion import header_rules
-from tagwire.records.formats import format_of
-from tagwire.records.header_keys import CODECS, DECOMPRESSION_ERRORS, range_of
-from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
+from tagwire.records.format_set import format_of
+from tagwire.records.headers import (
+    CODECS,
+    DECOMPRESSION_ERRORS,
+    Headers,
+    IntHeaders,
+    range_of,
+    signed_key,
+    unsigned_key,
+)
 from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
 from tagwire.text_format import count, got, shown
 

@@ -4,16 +4,26 @@ The key is two int16, the version and the type of the marker. The value is decod
 the archive, the value stays bytes.
 """
 
+from __future__ import annotations
+
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records.format_set import AUTO, Formats
+from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
 from tagwire.text_format import count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tagwire.frames.registry import Registry
+    from tagwire.records.record import Record
+
 
 CONTROL_TYPES: Final = {
     0: ("abort", "EndTxnMarker"),
@@ -49,7 +59,7 @@ def control_type(record: Record | None) -> int:
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 
 
-def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
+def control_record(record: Record, registry: Registry | None = None) -> ControlRecord:
     """Decode a record of a control batch.
 
     `registry` has the messages, by default `tagwire_messages`. As in Kafka, a version above the known ones is read as
@@ -78,7 +88,7 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
     return ControlRecord(key_version, number, record.value, message)
 
 
-def _message(registry: "Registry", name: str, value: bytes) -> Any:
+def _message(registry: Registry, name: str, value: bytes) -> Any:
     """Decode a value after its version, which in transaction markers precedes the message."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
@@ -86,3 +96,25 @@ def _message(registry: "Registry", name: str, value: bytes) -> Any:
     first = cls.FIELDS[0].name if cls.FIELDS else ""
     data = value if first == "version" else value[2:]
     return cls.decode(data, version, strict=False)
+
+
+def committed(
+    partition: Any, *, start: int | None = None, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[Record]:
+    """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
+
+    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED: records of these
+    transactions are left out, as in Kafka's consumer. So are markers, and a last batch that the broker has cut off to
+    fill the requested size. With `start`, the requested offset, earlier records in the same batch are left out. Raises
+    DecodeError, LimitError.
+    """
+    aborted = deque(sorted((each.first_offset, each.producer_id) for each in partition.aborted_transactions or ()))
+    open_aborted: set[int] = set()
+    for batch in read_batches(partition.records or b"", format, limits, partial=True):
+        while aborted and aborted[0][0] <= batch.last_offset:
+            open_aborted.add(aborted.popleft()[1])
+        if batch.is_control:
+            if any(CONTROL_TYPES.get(control_type(record), ("",))[0] == "abort" for record in batch):
+                open_aborted.discard(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in open_aborted):
+            yield from (record for record in batch if start is None or record.offset >= start)

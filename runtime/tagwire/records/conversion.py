@@ -16,7 +16,7 @@ from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
 from tagwire.records.format import Format
-from tagwire.records.formats import format_of
+from tagwire.records.format_set import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.text_format import shown

@@ -187,7 +187,7 @@ class Format:
         return 0 if group is None else (header[group[0]] & group[1]) >> group[2]
 
     def __reduce__(self) -> tuple[object, ...]:
-        from tagwire.records.formats import format_of
+        from tagwire.records.format_set import format_of
 
         return format_of, (self.source,)
 

@@ -4,15 +4,20 @@
 `IntHeaders` are the headers of the first draft, with one value for each key.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+from uuid import UUID
 
 from tagwire.errors import EncodeError
+from tagwire.frames.known_packages import reserved_keys
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Array, Item, Layout, StructLayout
 from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.register import KeyRange
 from tagwire.records.format import Format
-from tagwire.records.formats import format_of
+from tagwire.records.format_set import format_of
 from tagwire.records.record import header_pairs
 from tagwire.text_format import got
 
@@ -175,3 +180,27 @@ def _layout_of(format: Format) -> Layout:
             alone = Item(_ITEM, item.type, default=())
             return Layout(f"headers of {format.name}", None, StructLayout("Headers", (alone,)))
     raise EncodeError("its records have no headers", message_name=format.name, version=None, path="")
+
+
+def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    form = struct.Struct(code)
+    return form.pack, lambda data: form.unpack(data)[0]
+
+
+CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] = {
+    "utf-8": (lambda value: value.encode(), lambda data: data.decode()),
+    "int16": _fixed(">h"),
+    "int32": _fixed(">i"),
+    "int64": _fixed(">q"),
+    "float64": _fixed(">d"),
+    "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
+}
+"""Functions that encode and decode a header value, by the codec name that registers use."""
+
+DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
+"""The exceptions of a codec for values or bytes that it can't handle."""
+
+
+def range_of(key: int) -> KeyRange | None:
+    """Return the reserved range that contains an unsigned key; None if there is none or the drafts are missing."""
+    return next((each for each in reserved_keys() if key in each), None)

@@ -16,8 +16,7 @@ from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.conversion import RecordLoss, convert, left_out
 from tagwire.records.format import Format
-from tagwire.records.format_set import FormatSet
-from tagwire.records.formats import format_of
+from tagwire.records.format_set import FormatSet, format_of
 from tagwire.records.reading import read_batches
 from tagwire.text_format import shown
 

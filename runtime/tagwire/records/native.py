@@ -71,7 +71,7 @@ class Plans:
     @cached_property
     def quick(self) -> "Magic2 | None":
         """The reader and writer of magic 2 batches in one call; None for other formats."""
-        from tagwire.records.formats import format_of
+        from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
             return None

@@ -1,7 +1,7 @@
 """The records that compaction keeps. Source: KIP-87, and before it the rule of the null value."""
 
 from tagwire.records.format import Format
-from tagwire.records.formats import format_of
+from tagwire.records.format_set import format_of
 from tagwire.records.record import Record
 
 

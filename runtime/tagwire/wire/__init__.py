@@ -10,7 +10,25 @@ from tagwire.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.wire.number_arrays import EMPTY, fixed_array
+    from tagwire.wire.number_arrays import (
+        EMPTY,
+        booleans,
+        fixed_array,
+        put_binaries,
+        put_booleans,
+        put_compact_binaries,
+        put_compact_strings,
+        put_each,
+        put_strings,
+        put_uuids,
+        read_arrays,
+        read_binaries,
+        read_compact_arrays,
+        read_compact_binaries,
+        read_compact_strings,
+        read_strings,
+        read_uuids,
+    )
     from tagwire.wire.optional_fields import OptionalFieldsBuffer
     from tagwire.wire.rules import breaks_union, has_twins
     from tagwire.wire.scalars import (
@@ -42,23 +60,6 @@ if TYPE_CHECKING:
     from tagwire.wire.types import WIRE_TYPES
     from tagwire.wire.unknown_tags import NO_TAGS, WITHOUT_TAGS
     from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
-    from tagwire.wire.value_arrays import (
-        booleans,
-        put_binaries,
-        put_booleans,
-        put_compact_binaries,
-        put_compact_strings,
-        put_each,
-        put_strings,
-        put_uuids,
-        read_arrays,
-        read_binaries,
-        read_compact_arrays,
-        read_compact_binaries,
-        read_compact_strings,
-        read_strings,
-        read_uuids,
-    )
 
 __all__ = [
     "BOOLEANS",
@@ -117,7 +118,22 @@ __all__ = [
 _MODULES = {
     "tagwire.wire.number_arrays": (
         "EMPTY",
+        "booleans",
         "fixed_array",
+        "put_binaries",
+        "put_booleans",
+        "put_compact_binaries",
+        "put_compact_strings",
+        "put_each",
+        "put_strings",
+        "put_uuids",
+        "read_arrays",
+        "read_binaries",
+        "read_compact_arrays",
+        "read_compact_binaries",
+        "read_compact_strings",
+        "read_strings",
+        "read_uuids",
     ),
     "tagwire.wire.optional_fields": ("OptionalFieldsBuffer",),
     "tagwire.wire.rules": ("breaks_union", "has_twins"),
@@ -156,23 +172,6 @@ _MODULES = {
     "tagwire.wire.uuids": (
         "DEFAULT_UUID",
         "uuid_or_default",
-    ),
-    "tagwire.wire.value_arrays": (
-        "booleans",
-        "put_binaries",
-        "put_booleans",
-        "put_compact_binaries",
-        "put_compact_strings",
-        "put_each",
-        "put_strings",
-        "put_uuids",
-        "read_arrays",
-        "read_binaries",
-        "read_compact_arrays",
-        "read_compact_binaries",
-        "read_compact_strings",
-        "read_strings",
-        "read_uuids",
     ),
 }
 

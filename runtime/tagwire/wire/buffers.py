@@ -6,7 +6,13 @@ bytearray can be resized between them, and a class with `__buffer__` can return 
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any, Final
+
+from tagwire.extras import required
+
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -36,3 +42,52 @@ def _bytes_of(view: memoryview) -> bytes:
     if type(whole) is bytes and view.c_contiguous and view.nbytes == len(whole):
         return whole
     return view.tobytes()
+
+
+class ByteCount:
+    """The part of the bytearray interface that serializers and the layout writer use: `+=`, `append`, `len()`."""
+
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def __iadd__(self, data: bytes | bytearray | memoryview | ByteCount) -> ByteCount:
+        self.size += len(data)
+        return self
+
+    def append(self, byte: int) -> None:
+        """Count one byte."""
+        self.size += 1
+
+    def __len__(self) -> int:
+        return self.size
+
+
+POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
+"""The polynomials by algorithm, bit-reversed (the lowest power in the highest bit)."""
+
+
+def checksum(algorithm: str, data: Any) -> int:
+    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError without its library."""
+    if algorithm == "crc32":
+        from zlib import crc32
+
+        return crc32(data)
+    value: int = _crc32c().value(bytes(data))
+    return value
+
+
+@cache
+def _crc32c() -> Any:
+    return required("google_crc32c", "records")
+
+
+def extended(algorithm: str, value: int, data: bytes) -> int:
+    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the former."""
+    if algorithm == "crc32":
+        from zlib import crc32
+
+        return crc32(data, value)
+    found: int = _crc32c().extend(value, data)
+    return found

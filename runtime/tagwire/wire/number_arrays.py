@@ -6,10 +6,25 @@ using it.
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from uuid import UUID
 
-from tagwire.wire.scalars import UnreadableBytes, put_compact_count, put_count
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.scalars import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Binary,
+    UnreadableBytes,
+    put_binary,
+    put_compact_binary,
+    put_compact_count,
+    put_compact_string,
+    put_count,
+    put_string,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
+from tagwire.wire.types import STRING_MAX, WIRE_TYPES
 
 _TABLE_SIZE: Final = 0x80
 """Counts below this have a prebuilt `struct` format: all counts that take one byte in KIP-482."""
@@ -65,3 +80,159 @@ def fixed_array(name: str) -> FixedArray:
         row = WIRE_TYPES[name]
         found = _arrays[name] = FixedArray(row.code, row.width)
     return found
+
+
+T = TypeVar("T")
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+
+
+def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
+    first = buf[pos]
+    value, pos = (first, pos + 1) if first < 0x80 else uvarint(buf, pos + 1, first)
+    if value == 0:
+        raise UnreadableBytes
+    return value - 1, pos
+
+
+# ---------------------------------------------------------------- booleans, uuids
+
+
+def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
+    """Read `count` booleans at `pos`; return them and their end."""
+    end = pos + count
+    if count < 0 or end > len(buf):
+        raise UnreadableBytes
+    return tuple(BOOLEANS[byte] for byte in buf[pos:end]), end
+
+
+def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
+    """Append booleans without a count."""
+    out += bytes([BOOLEAN_BYTES[value] for value in values])
+
+
+def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]:
+    """Read `count` UUIDs at `pos`; return them and their end."""
+    end = pos + 16 * count
+    if count < 0 or end > len(buf):
+        raise UnreadableBytes
+    return tuple(uuid_of(buf[at : at + 16]) for at in range(pos, end, 16)), end
+
+
+def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
+    """Append UUIDs without a count."""
+    for value in values:
+        out += uuid_bytes(value)
+
+
+# ---------------------------------------------------------------- strings, bytes
+
+
+def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
+    """Read `count` strings with int16 lengths at `pos`; return them and their end."""
+    items = []
+    unpack = _INT16.unpack_from
+    for _ in range(count):
+        (size,) = unpack(buf, pos)
+        if size < 0:
+            raise UnreadableBytes
+        end = pos + 2 + size
+        items.append(buf[pos + 2 : end].decode())
+        pos = end
+    return tuple(items), pos
+
+
+def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
+    """Read `count` strings with compact lengths at `pos`; return them and their end."""
+    items = []
+    for _ in range(count):
+        size, pos = _compact_length(buf, pos)
+        if size > STRING_MAX:
+            raise UnreadableBytes
+        end = pos + size
+        items.append(buf[pos:end].decode())
+        pos = end
+    return tuple(items), pos
+
+
+def put_strings(out: bytearray, values: Sequence[str]) -> None:
+    """Append strings with int16 lengths, without a count."""
+    for value in values:
+        put_string(out, value)
+
+
+def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
+    """Append strings with compact lengths, without a count."""
+    for value in values:
+        put_compact_string(out, value)
+
+
+def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
+    """Read `count` byte strings with int32 lengths at `pos`, sliced from `raw`; return them and their end."""
+    items = []
+    for _ in range(count):
+        (size,) = _INT32.unpack_from(buf, pos)
+        if size < 0:
+            raise UnreadableBytes
+        end = pos + 4 + size
+        items.append(raw[pos + 4 : end])
+        pos = end
+    return tuple(items), pos
+
+
+def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
+    """Read `count` byte strings with compact lengths at `pos`, sliced from `raw`; return them and their end."""
+    items = []
+    for _ in range(count):
+        size, pos = _compact_length(buf, pos)
+        end = pos + size
+        items.append(raw[pos:end])
+        pos = end
+    return tuple(items), pos
+
+
+def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
+    """Append byte strings with int32 lengths, without a count."""
+    for value in values:
+        put_binary(out, value)
+
+
+def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
+    """Append byte strings with compact lengths, without a count."""
+    for value in values:
+        put_compact_binary(out, value)
+
+
+# ---------------------------------------------------------------- arrays of arrays
+
+_ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
+"""A function that reads a number of elements at a position, and returns them and their end."""
+
+
+def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """Read `count` arrays with int32 counts at `pos`; return them and their end. `read` reads their elements."""
+    arrays = []
+    for _ in range(count):
+        (size,) = _INT32.unpack_from(buf, pos)
+        if size < 0:
+            raise UnreadableBytes
+        array, pos = read(buf, pos + 4, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """Read `count` arrays with compact counts at `pos`; return them and their end. `read` reads their elements."""
+    arrays = []
+    for _ in range(count):
+        size, pos = _compact_length(buf, pos)
+        array, pos = read(buf, pos, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
+    """Append arrays without a count; `put` appends one array."""
+    for value in values:
+        put(out, value)

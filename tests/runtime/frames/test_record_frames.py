@@ -8,7 +8,7 @@ from sample_messages.poll import PollRequest
 from sample_messages.records import ChairRecord, SeatKey, SeatValue
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.frames.frame import Frame
+from tagwire.frames.frame_headers import Frame
 from tagwire.frames.message_index import UnknownMessageError
 
 KEY = bytes.fromhex("0002 0002 4131")

@@ -15,8 +15,7 @@ from sample_messages.records import SeatKey
 
 import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
-from tagwire.frames.frame import Frame
-from tagwire.frames.frame_headers import names_request
+from tagwire.frames.frame_headers import Frame, names_request
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.registry import Registry
 from tagwire.limits import Limits

@@ -17,13 +17,13 @@ from native_engine import native
 from peak_memory import PEAK_KIB, SANITIZED
 
 from tagwire import log
-from tagwire.log import range_sums
+from tagwire.log import sum_check
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.range_sums import RangeSums
 from tagwire.log.scan import Scan
+from tagwire.log.sum_check import RangeSums
 from tagwire.log.verify import verify_partition, verify_segment
 from tagwire.records import Record, build
-from tagwire.wire.checksums import checksum
+from tagwire.wire.buffers import checksum
 
 pytestmark = pytest.mark.thorough
 
@@ -60,7 +60,7 @@ def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.Monkey
         work += len(data)
         return 0
 
-    monkeypatch.setattr(range_sums, "extended", counted)
+    monkeypatch.setattr(sum_check, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
     costs, decoded, batch = [], list[int](), Scan.batch
 

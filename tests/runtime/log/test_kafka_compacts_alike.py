@@ -15,10 +15,9 @@ import pytest
 from random_logs import DAY, NOW, RandomLog
 
 from tagwire import log
-from tagwire.log.batch_rules import BatchRules
+from tagwire.log.batch_rules import BatchRules, Transactions
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
-from tagwire.log.transactions import Transactions
 from tagwire.log.verify import verify_partition
 from tagwire.records import RecordBatch
 

@@ -17,8 +17,7 @@ from tagwire import log
 from tagwire.log import file_bytes
 from tagwire.log.checkpoints import check_offsets, read_leader_epochs
 from tagwire.log.convert import Conversion, convert_partition
-from tagwire.log.indexes import OffsetIndex
-from tagwire.log.producers import read_producer_snapshot
+from tagwire.log.indexes import OffsetIndex, read_producer_snapshot
 from tagwire.log.salvage import salvage
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build

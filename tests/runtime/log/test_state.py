@@ -11,9 +11,7 @@ import pytest
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.cluster_state import ClusterState
-from tagwire.log.coordinator_state import share_partitions
-from tagwire.log.keyed_state import KeyedState
-from tagwire.log.share_state import merged
+from tagwire.log.coordinator_state import KeyedState, merged, share_partitions
 from tagwire.log.state import entries, state
 from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry
@@ -240,7 +238,7 @@ def test_facts_and_what_takes_them_away() -> None:
     ],
 )
 def test_batches_of_shares(ranges: list[Any], start: int, expected: list[Any]) -> None:
-    from tagwire.log.share_state import Range
+    from tagwire.log.coordinator_state import Range
 
     assert [tuple(each) for each in merged([Range(*each) for each in ranges], start)] == expected
 

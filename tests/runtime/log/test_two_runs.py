@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tagwire import log
-from tagwire.log import claim
+from tagwire.log import whole_folder as module
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.convert import Conversion, convert_partition, copy_directory_files
 from tagwire.log.whole_folder import whole_folder
@@ -119,7 +119,7 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
 
 def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both write to their own temporary folders; nothing of the first run is lost."""
-    monkeypatch.setattr(claim, "_flock", lambda: None)
+    monkeypatch.setattr(module, "_flock", lambda: None)
     target = tmp_path / "alpha-0"
 
     def second() -> None:

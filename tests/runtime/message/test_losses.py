@@ -14,7 +14,7 @@ from tagwire.layout import INT32, Array, Condition, Fixed, Item, Layout, Nested,
 from tagwire.message.field_table import FieldRow
 from tagwire.message.losses import Loss, _Losses
 from tagwire.versions import NONE, Versions
-from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.buffers import ByteCount
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.unknown_tags import NO_TAGS
 

@@ -12,7 +12,7 @@ from tagwire.records import (
     Record,
     build,
     format_of,
-    formats,
+    format_set,
     read_batches,
     record_items,
     register,
@@ -131,7 +131,7 @@ def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
 
 
 def test_a_format_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_formats", dict(formats._formats))
+    monkeypatch.setattr(format_set, "_formats", dict(format_set._formats))
     int64, int8, data = Fixed(WIRE_TYPES["int64"]), Fixed(WIRE_TYPES["int8"]), WIRE_TYPES["bytes"]
     layout = Layout(
         "pairs",

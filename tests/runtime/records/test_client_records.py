@@ -20,7 +20,7 @@ from tagwire.records import (
     read_batches,
     should_retain,
 )
-from tagwire.records.header_keys import CODECS
+from tagwire.records.headers import CODECS
 from tagwire_generator.syntax.spec_schema import schema
 
 # ---------------------------------------------------------------- Headers

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tagwire import EncodeError
-from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, formats
+from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, format_set
 from tagwire.records.record import HeaderMap
 
 _FORMATS = ("v0", "v1", "v2", "v3", "kip87", "kip82-int")
@@ -55,7 +55,7 @@ def test_a_record_that_cannot_be_written_is_named_by_its_number(at_once: Any) ->
     at_once()
     for target in ("v2", "v3"):
         with pytest.raises(EncodeError) as raised:
-            BatchBuilder(formats.format_of(target)).build_of(iter(bad))
+            BatchBuilder(format_set.format_of(target)).build_of(iter(bad))
         assert raised.value.path.startswith("records[11]")
 
 
@@ -64,14 +64,14 @@ def test_what_is_no_record_is_refused_wherever_it_is(target: str, at_once: Any) 
     at_once()
     records_and_none: list[Any] = [*(Record(n, -1, b"k", b"v") for n in range(11)), None]
     with pytest.raises(EncodeError) as raised:
-        BatchBuilder(formats.format_of(target)).build_of(iter(records_and_none))
+        BatchBuilder(format_set.format_of(target)).build_of(iter(records_and_none))
     assert raised.value.path == "records[11]"
 
 
 def test_headers_of_a_map_get_their_order_in_every_part(at_once: Any) -> None:
     unordered = HeaderMap([(-1, b"last"), (1, b"first")])
     given = [Record(n, 5, b"k", b"v", headers=unordered) for n in range(11)]
-    format = formats.format_of("kip82-int")
+    format = format_set.format_of("kip82-int")
     whole = BatchBuilder(format).extend(given).build()
     at_once()
     again = BatchBuilder(format).build_of(iter(given))

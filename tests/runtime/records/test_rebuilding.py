@@ -9,7 +9,7 @@ import pytest
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.records import BatchBuilder, Record, RecordBatch, build, read_batches
-from tagwire.records.rebuilding import exact_header_of, rebuilt
+from tagwire.records.moving import exact_header_of, rebuilt
 
 DATA = Path(__file__).parents[2] / "data" / "records" / "batches.jsonl.gz"
 BATCHES = [bytes.fromhex(json.loads(line)["hex"]) for line in gzip.decompress(DATA.read_bytes()).splitlines()]

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from written_logs import arrow_rows, columns, files, job, offsets, problems, save, table
 
 from tagwire_spark import PipelineError, in_log_order
-from tagwire_spark.files import commit, folder_lock
+from tagwire_spark.files import commit, local_commit
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
@@ -233,7 +233,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         "flock fails": NoLocks,
         "flock holds nothing": SimpleNamespace(LOCK_SH=0, LOCK_EX=0, flock=lambda *_: None),
     }
-    monkeypatch.setattr(folder_lock, "_flock", lambda: found.get(request.param))
+    monkeypatch.setattr(local_commit, "_flock", lambda: found.get(request.param))
     monkeypatch.setattr(commit, "_PATIENCE", 0.3)
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from written_logs import arrow_rows, columns, job, table
 
 from tagwire_spark import PipelineError
-from tagwire_spark.files import commit, folder_lock, local_commit
+from tagwire_spark.files import commit, local_commit
 from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_write.driver import LogWriter, Staged
@@ -29,7 +29,7 @@ AFTER = {"t-0": [b"old", b"new"], "u-0": [b"new"]}
 
 @pytest.fixture(autouse=True)
 def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_lock, "_flock", lambda: None)
+    monkeypatch.setattr(local_commit, "_flock", lambda: None)
     monkeypatch.setattr(commit, "_PATIENCE", 0)
 
 

@@ -17,7 +17,7 @@ from tagwire.log.names import segment_file
 from tagwire.records import Record, RecordBatch, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs
-from tagwire_spark.jobs.compact_units import do_unit
+from tagwire_spark.jobs.compact import do_unit
 from tagwire_spark.jobs.tasks import run_units
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             pytest.fail(f"{path} is read whole")
         return path.read_bytes()
 
-    monkeypatch.setattr("tagwire.log.index_lookup.pread", counted)
+    monkeypatch.setattr("tagwire.log.indexes.pread", counted)
     monkeypatch.setattr(indexes, "read_file", whole)
     return sizes
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tagwire_messages
-from tagwire.explain.abouts import abouts
+from tagwire.explain.names import abouts
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_records import RecordBatchV2

@@ -10,8 +10,7 @@ from tagwire.captures import CapturedFrame, read
 from tagwire_cli.explaining.units import explain_captured
 from tagwire_workbench.browsing import frame_listing
 from tagwire_workbench.browsing.frame_listing import FrameListing
-from tagwire_workbench.browsing.listing import ExplainedEntry
-from tagwire_workbench.browsing.searching import texts_of
+from tagwire_workbench.browsing.listing import ExplainedEntry, texts_of
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 PRODUCE, FETCH = 0, 1

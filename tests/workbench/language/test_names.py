@@ -5,8 +5,8 @@ import pytest
 from tagwire.errors import SpecError
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_workbench.language.editing import applied, changed, fixes, renamable, rename_edits
-from tagwire_workbench.language.navigation import definition, references
 from tagwire_workbench.language.outline import Symbol, outline
+from tagwire_workbench.language.spec_names import definition, references
 
 SPEC = """{ "name": "Foo", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+",
   "fields": [

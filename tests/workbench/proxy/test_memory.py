@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tagwire_workbench.proxy.memory import KEEPING
+from tagwire_workbench.proxy.passing import KEEPING
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt and its variables are glibc's")
 
@@ -26,7 +26,7 @@ before = faults()
 pass_frames()
 print(faults() - before)
 """
-KEPT_BY_CALL = "from tagwire_workbench.proxy.memory import keep_freed_memory; keep_freed_memory()"
+KEPT_BY_CALL = "from tagwire_workbench.proxy.passing import keep_freed_memory; keep_freed_memory()"
 
 
 def _faults(first: str = "", **variables: str) -> int:

@@ -17,10 +17,9 @@ from tagwire_cli.explaining.explained import facts_of
 from tagwire_cli.input.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.byte_view import ByteView, width_next_to
 from tagwire_workbench.browsing.entry_list import EntryList
-from tagwire_workbench.browsing.field_tree import FieldTree
 from tagwire_workbench.browsing.help_screen import HelpScreen
 from tagwire_workbench.browsing.listing import ExplainedEntry, Listing
-from tagwire_workbench.browsing.outline import Buffer, outline
+from tagwire_workbench.browsing.outline import Buffer, FieldTree, outline
 from tagwire_workbench.browsing.reader import Reader
 from tagwire_workbench.browsing.view import View
 

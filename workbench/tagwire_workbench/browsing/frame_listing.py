@@ -12,14 +12,13 @@ from tagwire.sensitive import hides
 from tagwire.text_format import printable
 from tagwire_cli.explaining.units import ExplainSettings, explain_captured
 from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
+from tagwire_workbench.browsing.batch_listing import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_files import FrameFile
-from tagwire_workbench.browsing.frame_records import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
-from tagwire_workbench.browsing.listing import Column, ExplainedEntry, Listing, Test
-from tagwire_workbench.browsing.searching import texts_of
+from tagwire_workbench.browsing.listing import Column, ExplainedEntry, Listing, Test, texts_of
 
 if TYPE_CHECKING:
-    from tagwire.frames.frame import Frame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.message import Message
 
 _DIRECTIONS: Final = {"req": 0, "request": 0, "resp": 1, "response": 1}

@@ -7,8 +7,7 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 from tagwire_cli.input.filters import Term
-from tagwire_workbench.browsing.listing import Listing, Test
-from tagwire_workbench.browsing.searching import contains
+from tagwire_workbench.browsing.listing import Listing, Test, contains
 
 _SLICE: Final = 0.05
 """Seconds per slice."""

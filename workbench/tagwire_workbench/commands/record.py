@@ -85,7 +85,7 @@ def command(
     """
     from tagwire.frames.redaction import Redaction
     from tagwire_workbench.proxy import CaptureFile, RecordingProxy
-    from tagwire_workbench.proxy.memory import keep_freed_memory
+    from tagwire_workbench.proxy.passing import keep_freed_memory
 
     keep_freed_memory()
     registry = find_registry(package)

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.testing.addresses import Address
-    from tagwire.testing.peer.differences import Difference
+    from tagwire.testing.peer.assertions import Difference
     from tagwire_workbench.replaying.answers import Ignored
-    from tagwire_workbench.replaying.player import Answer
-    from tagwire_workbench.replaying.steps import Step
+    from tagwire_workbench.replaying.player import Answer, Step
 
     Show = Callable[[Answer, str, list[Difference]], None]
 
@@ -104,7 +103,7 @@ def command(
     if as_summary and as_json:
         raise click.UsageError("--summary and --json can't be combined")
     from tagwire_workbench.replaying.answers import Ignored
-    from tagwire_workbench.replaying.steps import steps
+    from tagwire_workbench.replaying.player import steps
 
     registry = find_registry(package)
     require_headers(registry)
@@ -186,7 +185,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
-    from tagwire.testing.peer.differences import difference_lines
+    from tagwire.testing.peer.assertions import difference_lines
 
     step = answer.step
     what = f"line {step.line}, connection {step.connection or '?'}: {name} v{step.version}"

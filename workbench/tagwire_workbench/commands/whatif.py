@@ -93,6 +93,6 @@ def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool)
     if as_json:
         write_json(camel_keys(summary.to_json()))
     else:
-        from tagwire_workbench.whatif.tables import print_summary
+        from tagwire_workbench.whatif.summary import print_summary
 
         print_summary(summary)

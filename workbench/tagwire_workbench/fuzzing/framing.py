@@ -7,8 +7,10 @@ minimised inputs have the same form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
@@ -17,6 +19,7 @@ from tagwire.message.base import Message
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
+
 
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
@@ -154,3 +157,24 @@ def key_bytes(cls: type[Message], version: int) -> bytes:
     """Return API key and version as in a request header. The message must have an API key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
+
+
+KINDS: Final = ("request", "response")
+_PREFIXES: Final = ("size", "key")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def framing_options(function: F) -> F:
+    """Add the options `--kind`, `--frames` (as `in_frames`) and `--prefix`."""
+    for option in (
+        click.option(
+            "--prefix",
+            type=click.Choice(_PREFIXES),
+            help="Each input begins with its size, or with API key and version.",
+        ),
+        click.option("--frames", "in_frames", is_flag=True, help="Inputs are requests and responses with headers."),
+        click.option("--kind", type=click.Choice(KINDS), help="Inputs are messages of this kind only."),
+    ):
+        function = option(function)
+    return function

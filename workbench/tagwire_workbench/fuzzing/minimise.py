@@ -22,8 +22,6 @@ from tagwire.layout import Fixed, Nested, Sized
 from tagwire_workbench.fuzzing.framing import Framing, Input
 from tagwire_workbench.fuzzing.sites import Site, sites_of, splice, value_bytes
 
-__all__ = ["Minimised", "NothingToKeepError", "minimise", "same_failure"]
-
 Keeps = Callable[[bytes], bool]
 
 

@@ -4,8 +4,9 @@ It returns the problems that `tagwire validate` and `tagwire lint` report for a 
 Results are cached until a file changes, so each keystroke reads only one spec.
 """
 
+import datetime
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,13 +16,14 @@ from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import Settings, SpecSet, find_root, load
 from tagwire_generator.project.spec_files import SpecFile, find_specs
+from tagwire_generator.reading.positions import placed
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
-from tagwire_workbench.designs.lint import lint
-from tagwire_workbench.designs.set_lint import lint_pairs
-from tagwire_workbench.language.linting import lint_problems
+from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.lint import chosen, lint, lint_pairs
 from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
 from tagwire_workbench.language.text_tree import TextTree
 
@@ -279,3 +281,13 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def lint_problems(
+    findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
+) -> list[Problem]:
+    """Return the findings on these specs after settings and exemptions; `text_of` returns a file's content."""
+    wanted = chosen(findings, specs, settings.lint)
+    left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
+    texts = {file: text_of(file) for file in {finding.file for finding in left}}
+    return [finding.problem() for finding in placed(left, texts)]

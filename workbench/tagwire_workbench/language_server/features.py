@@ -12,11 +12,10 @@ from tagwire.errors import TagwireError
 from tagwire_workbench.language.completion import Offer, completions
 from tagwire_workbench.language.editing import Edit, changed, fixes, renamable, rename_edits
 from tagwire_workbench.language.hover import hover, register_hover
-from tagwire_workbench.language.navigation import definition, references
 from tagwire_workbench.language.outline import Symbol, outline
 from tagwire_workbench.language.set_context import ALONE
 from tagwire_workbench.language.set_names import SetName, rename_in_set, set_name_at
-from tagwire_workbench.language.spec_names import SpecNames
+from tagwire_workbench.language.spec_names import SpecNames, definition, references
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language_server.documents import Document, uri_of

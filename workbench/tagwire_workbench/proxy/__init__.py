@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tagwire_workbench.proxy.capture_file import CaptureFile
+    from tagwire_workbench.proxy.capture_file import CaptureFile, ProxyError
     from tagwire_workbench.proxy.connection import ProxyConnection
-    from tagwire_workbench.proxy.errors import ProxyError
     from tagwire_workbench.proxy.recorded import RecordedFrame
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
 __all__ = ["CaptureFile", "ProxyConnection", "ProxyError", "RecordedFrame", "RecordingProxy"]
 
 _MODULES = {
-    "tagwire_workbench.proxy.capture_file": ("CaptureFile",),
+    "tagwire_workbench.proxy.capture_file": ("CaptureFile", "ProxyError"),
     "tagwire_workbench.proxy.connection": ("ProxyConnection",),
-    "tagwire_workbench.proxy.errors": ("ProxyError",),
     "tagwire_workbench.proxy.recorded": ("RecordedFrame",),
     "tagwire_workbench.proxy.recording_proxy": ("RecordingProxy",),
 }

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
-from tagwire_workbench.proxy.errors import ProxyError
-from tagwire_workbench.proxy.memory import KEEPING
+from tagwire_workbench.proxy.passing import KEEPING
 from tagwire_workbench.proxy.recorded import RecordedFrame, line_start
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from tagwire.frames.redaction import Redaction
+
 
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
@@ -192,3 +192,7 @@ def _widen(pipe: int) -> None:
         import fcntl
 
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+
+
+class ProxyError(TagwireError):
+    """A proxy that can't be used as requested."""

@@ -7,7 +7,9 @@ count against a `Budget` that all connections share: a frame beyond it is passed
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.text_format import count
@@ -235,3 +237,20 @@ class _Going:
 
 def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+
+
+_KEPT: Final = 1 << 28
+_TRIM_THRESHOLD: Final = -1
+_MMAP_THRESHOLD: Final = -3
+"""Parameters for `mallopt`, from malloc.h."""
+
+KEEPING: Final = {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_THRESHOLD_": str(_KEPT)}
+"""The same settings as environment variables for a new process."""
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep the memory that it frees. Does nothing without glibc."""
+    with suppress(OSError, TypeError, AttributeError):  # no such library or function
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_TRIM_THRESHOLD, _KEPT)
+        mallopt(_MMAP_THRESHOLD, _KEPT)

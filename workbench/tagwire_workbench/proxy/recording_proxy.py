@@ -10,8 +10,8 @@ from tagwire.frames.frame_headers import names_request
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire_workbench.proxy.advertised import Advertised
+from tagwire_workbench.proxy.capture_file import ProxyError
 from tagwire_workbench.proxy.connection import ProxyConnection
-from tagwire_workbench.proxy.errors import ProxyError
 from tagwire_workbench.proxy.passing import Budget
 from tagwire_workbench.proxy.recorded import RecordedFrame
 

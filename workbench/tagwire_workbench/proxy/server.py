@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from tagwire.testing.addresses import Address, check_listening
-from tagwire_workbench.proxy.errors import ProxyError
+from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:
     from tagwire_workbench.proxy.connection import ProxyConnection

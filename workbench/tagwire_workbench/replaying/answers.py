@@ -8,10 +8,10 @@ from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select
-from tagwire.testing.peer.differences import Difference, differences
+from tagwire.testing.peer.assertions import Difference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
-from tagwire_workbench.replaying.ordering import by_key
+from tagwire_workbench.replaying.player import by_key
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.message.base import Struct
-from tagwire.testing.peer.differences import MISSING
-from tagwire_workbench.replaying.ordering import by_key
+from tagwire.testing.peer.assertions import MISSING
+from tagwire_workbench.replaying.player import by_key
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

@@ -7,18 +7,116 @@ import asyncio
 import os
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from errno import errorcode
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.captures import CapturedFrame, CaptureError
 from tagwire.drivers.asking import pauses
 from tagwire.errors import TagwireError
+from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import FrameSplitter
-from tagwire_workbench.replaying.steps import Step
+from tagwire.message.base import Struct
+from tagwire.testing.peer.assertions import MISSING, by_position
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.testing.addresses import Address
+
+
+_KEYS: Final = (
+    "name",
+    "topic",
+    "topic_name",
+    "topic_id",
+    "index",
+    "partition",
+    "partition_id",
+    "partition_index",
+    "group_id",
+    "member_id",
+    "transactional_id",
+    "producer_id",
+    "node_id",
+    "broker_id",
+    "api_key",
+    "resource_type",
+    "resource_name",
+    "feature",
+    "path",
+)
+"""Fields that identify an element, unless the field table names the array's keys."""
+_ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
+"""Keys that each server assigns. Other keys are tried first."""
+
+
+def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
+    """Pair elements with the same keys; an element that only one side has is paired with MISSING.
+
+    Elements without unique keys are paired by position, and so are arrays of equal length without common keys.
+    """
+    for names in _choices([*recorded, *received], keys):
+        ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
+        are_unique = len(ones) == len(recorded) and len(others) == len(received)
+        if are_unique and (ones.keys() & others.keys() or len(ones) != len(others)):
+            found = [(one, others.pop(key, MISSING)) for key, one in ones.items()]
+            return found + [(MISSING, other) for other in others.values()]
+    return list(by_position(recorded, received))
+
+
+def _choices(elements: Sequence[Any], keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    if not all(isinstance(each, Struct) and type(each) is type(elements[0]) for each in elements):
+        return
+    fields = {row.name for each in elements[:1] for row in each.FIELDS}
+    names = keys or [name for name in _KEYS if name in fields]
+    yield from filter(None, ([name for name in names if name not in _ASSIGNED], names))
+
+
+def _key(element: Struct, names: Sequence[str]) -> str:
+    return repr([getattr(element, name) for name in names])
+
+
+class Step(NamedTuple):
+    """A line of a capture."""
+
+    line: int
+    connection: str
+    """Identifies the connection: run and number."""
+    is_request: bool
+    key: int | None
+    """The correlation id of a response; None in protocols that match responses by order."""
+    api_key: int
+    version: int
+    data: bytes
+    time: float | None
+    """Time in seconds; None if the line has none."""
+    request: bytes = b""
+    """The recorded request of a response."""
+    is_close: bool = False
+    """Whether the connection closed here."""
+
+
+def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
+    """Yield the steps of a capture, without responses whose request is missing. Raises CaptureError."""
+    pairing = Pairing[bytes](registry)
+    for frame in frames:
+        if frame.is_close:
+            yield Step(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
+            continue
+        start = 4 if frame.is_request else 0
+        if frame.api is None:
+            raise CaptureError(f"{name}: line {frame.number} can't be played: it has no api_key or no api_version")
+        if pairing.has_ids and len(frame.data) < start + 4:
+            raise CaptureError(f"{name}: line {frame.number} can't be played: its frame ends before its correlation ID")
+        connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
+        request = b"" if frame.is_request else pairing.answer(connection, frame.data)
+        if request is None:
+            continue
+        if frame.is_request:
+            pairing.ask(connection, frame.data, frame.data)
+        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
+
 
 _READ_SIZE: Final = 1 << 16
 

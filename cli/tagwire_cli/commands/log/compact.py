@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tagwire.log.compaction import Compaction
     from tagwire.records import Record
 
-__all__ = ["command", "print_compaction", "rule_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -25,10 +25,9 @@ from tagwire_cli.output.tables import Column, camel_keys, print_table, write_jso
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
-    from tagwire.log.loss_report import LossReport
+    from tagwire.log.rebatching import LossReport
     from tagwire.records import FormatSet
 
-__all__ = ["command", "print_conversion"]
 
 _COLUMNS = (
     Column("file", style="cyan"),
@@ -93,7 +92,7 @@ def command(
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
     """Print the converted segments and the losses. Exits with 1 if anything was lost or skipped."""
-    from tagwire.log.loss_report import LossReport
+    from tagwire.log.rebatching import LossReport
 
     losses = LossReport()
     rows = []

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire.records import FormatSet
 
-__all__ = ["command"]
-
 
 @click.command("dump")
 @paths_argument

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tagwire.log.salvage import SalvageReport
     from tagwire.records import FormatSet
 
-__all__ = ["command"]
-
 
 @click.command("salvage")
 @paths_argument

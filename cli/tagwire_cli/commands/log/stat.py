@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
     from tagwire.records import FormatSet
 
-__all__ = ["command"]
 
 _COLUMNS = (
     Column("file", style="cyan"),

@@ -17,7 +17,6 @@ from tagwire_cli.output.tables import Column, print_table, write_json_text
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
 
-__all__ = ["command"]
 
 _GROUPS = (
     Column("group", style="cyan"),

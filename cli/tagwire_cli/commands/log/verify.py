@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tagwire.log.verify import FileReport
     from tagwire.records import FormatSet
 
-__all__ = ["command"]
-
 
 @click.command("verify")
 @paths_argument

@@ -9,8 +9,6 @@ import click
 from tagwire_cli.arguments.spark_options import opened_session, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
-__all__ = ["command"]
-
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
 _LEFT: Final = ("place", "files", "bytes", "lastWritten")
 _TEXTS: Final = ("sinceRelease", "lastRelease")

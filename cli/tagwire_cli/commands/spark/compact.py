@@ -16,8 +16,6 @@ from tagwire_cli.arguments.spark_options import (
 )
 from tagwire_cli.commands.log.compact import print_compaction, rule_options
 
-__all__ = ["command"]
-
 
 @click.command("compact")
 @location_argument

@@ -16,8 +16,6 @@ from tagwire_cli.arguments.spark_options import (
 )
 from tagwire_cli.commands.log.convert import print_conversion
 
-__all__ = ["command"]
-
 
 @click.command("convert")
 @location_argument

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tagwire.records import FormatSet
     from tagwire_spark.jobs.export import ExportReport
 
-__all__ = ["command"]
 
 _COLUMNS: Final = (
     Column("file", style="cyan"),

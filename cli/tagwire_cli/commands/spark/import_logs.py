@@ -10,8 +10,6 @@ from tagwire_cli.arguments.log_options import json_option
 from tagwire_cli.arguments.spark_options import Location, opened_session, output_option, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
-__all__ = ["command"]
-
 _COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True), Column("batches", is_number=True))
 _EXPORT: Final = Location(exists=True, file_okay=False, path_type=Path)
 

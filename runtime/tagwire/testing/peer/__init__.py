@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
     from tagwire.testing.peer.actions import Action, Close, Send, Wait
     from tagwire.testing.peer.connection import PeerConnection
-    from tagwire.testing.peer.errors import PeerError
-    from tagwire.testing.peer.journal import Problem, Received
+    from tagwire.testing.peer.journal import PeerError, Problem, Received
     from tagwire.testing.peer.mock_peer import MockPeer
     from tagwire.testing.peer.replies import Reply
     from tagwire.testing.peer.rules import Rule
@@ -44,8 +43,7 @@ _MODULES = {
     "tagwire.testing.addresses": ("Address",),
     "tagwire.testing.peer.actions": ("Action", "Close", "Send", "Wait"),
     "tagwire.testing.peer.connection": ("PeerConnection",),
-    "tagwire.testing.peer.errors": ("PeerError",),
-    "tagwire.testing.peer.journal": ("Problem", "Received"),
+    "tagwire.testing.peer.journal": ("PeerError", "Problem", "Received"),
     "tagwire.testing.peer.mock_peer": ("MockPeer",),
     "tagwire.testing.peer.replies": ("Reply",),
     "tagwire.testing.peer.rules": ("Rule",),

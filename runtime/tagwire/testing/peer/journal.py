@@ -12,11 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from tagwire.errors import TagwireError
 from tagwire.sensitive import showing_sensitive
 from tagwire.testing.addresses import Address
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
+
 
 T = TypeVar("T")
 
@@ -150,3 +152,7 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
     except Exception as error:
         return error
     return None
+
+
+class PeerError(TagwireError):
+    """A script that can't be played, or a peer that is used for something it can't do."""

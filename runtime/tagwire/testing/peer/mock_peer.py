@@ -17,8 +17,7 @@ from tagwire.message.base import Message
 from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire.testing.peer import assertions
 from tagwire.testing.peer.connection import PeerConnection
-from tagwire.testing.peer.errors import PeerError
-from tagwire.testing.peer.journal import Journal, Problem, Received
+from tagwire.testing.peer.journal import Journal, PeerError, Problem, Received
 from tagwire.testing.peer.replies import Reply
 from tagwire.testing.peer.rules import Rule
 from tagwire.text_format import shown

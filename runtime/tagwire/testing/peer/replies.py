@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tagwire.message.base import Message
 from tagwire.testing.peer.actions import Action, Close, Send, Wait
-from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.journal import PeerError
 from tagwire.text_format import shown
 from tagwire.versions import HIGHEST
 from tagwire.wire.varint import UVARINT_MAX

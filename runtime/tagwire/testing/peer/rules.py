@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tagwire.message.base import Message
-from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.journal import PeerError
 from tagwire.testing.peer.replies import AnswerTo, Reply, as_reply, with_faults
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.testing.addresses import Address, check_listening
 from tagwire.testing.peer.actions import Action, Close, Send, Wait
-from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.journal import PeerError
 
 if TYPE_CHECKING:
     from tagwire.testing.peer.mock_peer import MockPeer

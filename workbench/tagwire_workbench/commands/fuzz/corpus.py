@@ -13,7 +13,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
 from tagwire_cli.output.echo import say
-from tagwire_workbench.fuzzing.framing_options import KINDS, framing_options
+from tagwire_workbench.fuzzing.framing import KINDS, framing_options
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

@@ -21,7 +21,7 @@ from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.output.echo import say
-from tagwire_workbench.fuzzing.framing_options import framing_options
+from tagwire_workbench.fuzzing.framing import framing_options
 
 if TYPE_CHECKING:
     from tagwire_workbench.fuzzing.framing import Framing
