@@ -24,7 +24,8 @@ from tagwire.lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire import captures, connection, sasl
-    from tagwire.drivers.asking import AnswerError, PeerConnectionError
+    from tagwire.connection import AnswerError
+    from tagwire.drivers import PeerConnectionError
     from tagwire.drivers.asynchronous import connect_async
     from tagwire.drivers.blocking import connect
     from tagwire.errors import (
@@ -115,9 +116,9 @@ __all__ = [
 
 _MODULES = {
     "tagwire.captures": ("captures",),
-    "tagwire.connection": ("connection",),
+    "tagwire.connection": ("AnswerError", "connection"),
+    "tagwire.drivers": ("PeerConnectionError",),
     "tagwire.sasl": ("sasl",),
-    "tagwire.drivers.asking": ("AnswerError", "PeerConnectionError"),
     "tagwire.drivers.asynchronous": ("connect_async",),
     "tagwire.drivers.blocking": ("connect",),
     "tagwire.errors": (

@@ -6,13 +6,13 @@
         print(answer.message)
 
 `Connection` is the client's side and `ServerConnection` the server's, for any package with request and response
-headers. They number requests, pair responses with requests, split frames, and choose versions. `tagwire.connect` runs
-the client's side on a socket.
+headers. They number requests, pair responses with requests, split frames, and choose versions. `tagwire.connect` and
+`connect_async` run the client's side on a socket, by the steps of `Connection.asking`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tagwire import __version__
 from tagwire.errors import EncodeError, TagwireError
@@ -24,19 +24,37 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Answer", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
+__all__ = ["Answer", "AnswerError", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
 
+Steps: TypeAlias = "Generator[bytes | float, Answer | None, Any]"
+"""What a driver has to do: bytes to send, whose answer it passes in, or seconds to wait."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
+_HANDSHAKES: Final = 3
+"""How often to ask a peer for its versions: the peer may not have the version of the first request."""
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
+_MOST_SHOWN: Final = 3
 
 
 class UnusableConnectionError(TagwireError):
     """Raised on a connection whose peer sent bytes that can't be read; open a new connection."""
+
+
+class AnswerError(TagwireError):
+    """An answer with error codes. `errors` are the codes with their paths, and `answer` is the whole response."""
+
+    def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
+        more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+        super().__init__(f"{answer.NAME}: {', '.join(map(str, errors[:_MOST_SHOWN]))}{more}")
+        self.answer = answer
+        self.errors = tuple(errors)
 
 
 class Asked(NamedTuple):
@@ -107,7 +125,8 @@ class Connection(_Side):
 
     `client_id` is written to every request header. `max_size` limits the bytes of a frame, and `limits` applies to
     decoding. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest), its response sets
-    `versions`, and later requests are sent in versions that the peer has.
+    `versions`, and later requests are sent in versions that the peer has. Give `versions`, by API key, for a peer that
+    does not know that request.
     """
 
     def __init__(
@@ -117,18 +136,17 @@ class Connection(_Side):
         *,
         max_size: int = DEFAULT_MAX_SIZE,
         limits: Limits = DEFAULT_LIMITS,
+        versions: Mapping[int, Versions] | None = None,
     ) -> None:
         super().__init__(registry, max_size, limits)
         self.client_id = client_id
-        self.versions: dict[int, Versions] = {}
-        """The versions of each API that the peer has announced; empty before the announcement."""
+        self.versions = dict(versions or {})
+        """The versions of each API that the peer has; empty before it announces them."""
         self.sent: Asked | None = None
-        """The last request sent."""
-        self.waits = False
-        """Whether the last request sent gets a response: a ProduceRequest with `acks` 0 gets none."""
+        """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
         """The highest common version of a request if encoding in that version drops nothing silently; else -1."""
-        self._has_announced = False
+        self._has_announced = versions is not None
         self._pairing = Pairing[Asked](registry)
         self._next_id = 0
         self._header_names = registry.request_header.__slots__
@@ -157,8 +175,8 @@ class Connection(_Side):
         else:
             frame = self._encoded(request, version)
         number = self._next_id
-        self.sent = Asked(request, version, number if self._pairing.has_ids else None)
-        self.waits = self._pairing.ask(None, frame, self.sent)
+        asked = Asked(request, version, number if self._pairing.has_ids else None)
+        self.sent = asked if self._pairing.ask(None, frame, asked) else None
         self._next_id = (number + 1) & 0x7FFFFFFF
         return len(frame).to_bytes(4, "big") + frame
 
@@ -182,6 +200,36 @@ class Connection(_Side):
         names = {row.name for row in cls.FIELDS}
         request: Any = cls(**{name: value for name, value in _SOFTWARE.items() if name in names})
         return self.send(request.for_version(version).message, version)
+
+    def negotiating(self) -> Steps:
+        """Yield the steps to learn the peer's versions, unless they are known. Raises AnswerError."""
+        for rest in reversed(range(_HANDSHAKES)):
+            data = self.handshake()
+            if data is None:
+                return
+            answer = yield data
+            assert answer is not None
+            if not self.has_versions and (not rest or answer.version == answer.request.version):
+                raise AnswerError(answer.message, self.registry.errors(answer.message))
+
+    def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
+        """Yield the steps of a request, and return the response; None for a request that gets no response.
+
+        The default version is the highest that loses nothing. With `retry`, a request whose errors are all retriable is
+        sent again, with pauses of up to that many seconds in all; with `check`, an answer with errors raises
+        AnswerError.
+        """
+        for pause in pauses(retry):
+            answer = yield self.send(request, version)
+            if answer is None:
+                return None
+            errors = self.registry.errors(answer.message) if check or pause else ()
+            if pause and errors and all(each.is_retriable for each in errors):
+                yield pause
+            elif check and errors:
+                raise AnswerError(answer.message, errors)
+            else:
+                return answer.message
 
     def _best(self, request: Message) -> tuple[int, bytes]:
         """Return the version to send a request in, and the frame."""
@@ -279,3 +327,13 @@ class ServerConnection(_Side):
         else:
             header, _ = self.registry.decode_header(frame, limits=self.limits)
         return Asked(message, version, getattr(header, "correlation_id", None), header, frame, offset)
+
+
+def pauses(seconds: float) -> Iterator[float]:
+    """Yield the pause after each attempt, up to `seconds` in all, and 0 after the last attempt."""
+    pause = _FIRST_PAUSE
+    while seconds > 0:
+        yield min(pause, seconds)
+        seconds -= pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    yield 0.0

@@ -1,12 +1,12 @@
 """Split a stream of bytes into frames, without I/O.
 
-A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as
-they come from a socket or a file, and yields whole frames. The time is linear in the bytes,
-however they arrive: a frame is not touched before it is complete, and a `bytearray` drops its
-front without moving the rest.
+A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as they come from a socket
+or a file, and yields whole frames. The time is linear in the bytes, however they arrive. The parts of a large frame are
+copied only once, because memory for more copies of large frames costs more than the copying.
 """
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any, Final
 
 from tagwire.errors import DecodeError, LimitError
@@ -25,10 +25,14 @@ class FrameSplitter:
     `max_size` raises, and so does every later call: the next frame can't be found.
     """
 
-    __slots__ = ("_buffer", "max_size", "offset")
+    __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")
 
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
         self._buffer = bytearray()
+        self._started: BytesIO | None = None
+        """The first part of a frame, without its size, that `_buffer` continues."""
+        self._missing = 0
+        """The number of bytes that complete the started frame."""
         self.max_size = max_size
         """The maximum frame length in bytes, without the size."""
         self.offset = 0
@@ -37,28 +41,32 @@ class FrameSplitter:
     @property
     def pending(self) -> int:
         """The number of bytes fed that were not yet returned in frames."""
-        return len(self._buffer)
+        return len(self._buffer) + (0 if self._started is None else _SIZE_WIDTH + self._started.tell())
 
     def rest(self) -> bytes:
         """Return the bytes that were not yet returned in frames."""
-        return bytes(self._buffer)
+        if self._started is None:
+            return bytes(self._buffer)
+        return (self._size() or 0).to_bytes(_SIZE_WIDTH, "big") + self._started.getvalue() + self._buffer
 
     def feed(self, data: Any) -> None:
         """Take more bytes of the stream: any bytes-like object, of any length."""
+        if self._started is not None and self._missing:
+            data = memoryview(data).cast("B")
+            taken = self._started.write(data[: self._missing])
+            self._missing -= taken
+            data = data[taken:]
         self._buffer += data
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield each whole frame, without its size. Raises DecodeError (LimitError for a size over the limit)."""
-        while (size := self._size()) is not None and len(self._buffer) >= _SIZE_WIDTH + size:
-            with memoryview(self._buffer) as view:
-                frame = bytes(view[_SIZE_WIDTH : _SIZE_WIDTH + size])
-            del self._buffer[: _SIZE_WIDTH + size]
-            self.offset += _SIZE_WIDTH + size
+        while (frame := self._next()) is not None:
+            self.offset += _SIZE_WIDTH + len(frame)
             yield frame
 
     def close(self) -> None:
         """End the stream. Raises DecodeError if it ends inside a frame, or if frames were not taken."""
-        if not self._buffer:
+        if not self.pending:
             return
         size = self._size()
         if size is None:
@@ -68,8 +76,32 @@ class FrameSplitter:
             found = f"{count(self.pending, 'byte')} that hold whole frames"
         raise self._fault(DecodeError, found, "no more than was taken")
 
+    def _next(self) -> bytes | None:
+        """Return the next frame, None if it is not complete."""
+        started = self._started
+        if started is not None:
+            if self._missing:
+                return None
+            self._started = None
+            return started.getvalue()  # not a copy
+        size = self._size()
+        if size is None:
+            return None
+        with memoryview(self._buffer) as view:
+            part = view[_SIZE_WIDTH : _SIZE_WIDTH + size]
+            self._missing = size - len(part)
+            if self._missing:
+                self._started = BytesIO()
+                self._started.write(part)
+            frame = None if self._missing else bytes(part)
+            part.release()
+        del self._buffer[: _SIZE_WIDTH + size]
+        return frame
+
     def _size(self) -> int | None:
         """Return the size of the next frame, None if it is not complete."""
+        if self._started is not None:
+            return self._started.tell() + self._missing
         if len(self._buffer) < _SIZE_WIDTH:
             return None
         size = int.from_bytes(self._buffer[:_SIZE_WIDTH], "big", signed=True)

@@ -13,7 +13,7 @@ from errno import errorcode
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.captures import CapturedFrame, CaptureError
-from tagwire.drivers.asking import pauses
+from tagwire.connection import pauses
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import FrameSplitter
