@@ -86,8 +86,10 @@ class Pairing(Generic[T]):
         """
         key = self.key(connection, start, is_request=False)
         same = self._waiting.get(key)
-        at = next((at for at, each in enumerate(same or ()) if fits is None or fits(each)), None)
-        if same is None or at is None or (self.has_ids and key[1] is None):
+        if same is None or (self.has_ids and key[1] is None):
+            return None
+        at = 0 if fits is None else next((at for at, each in enumerate(same) if fits(each)), None)
+        if at is None:
             return None
         found = same[at]
         del same[at]

@@ -32,13 +32,14 @@ class Advertised:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._announcement = announcement_of(registry)
+        self._announcement = how = announcement_of(registry)
+        self._announcing_key = None if how is None else registry[how.request].API_KEY
         self._selections: dict[tuple[int, int], list[ResponseSelection]] = {}
         self._announced: ResponseSelection | None = None
 
     def is_changed(self, api_key: int, version: int) -> bool:
         """Whether responses to this version of an API may have to be changed."""
-        return self._announces(api_key) or bool(self._addresses(api_key, version))
+        return api_key == self._announcing_key or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
         """Return a response with other addresses. Raises TagwireError if it can't be read."""
@@ -46,22 +47,18 @@ class Advertised:
         def move(host: str, port: int) -> tuple[str, int]:
             return moved(host, port) if host and port in _PORTS else (host, port)  # other values mean no address
 
-        if self._announces(api_key):
+        if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
         for selection in self._addresses(api_key, version):
             frame = selection.rewrite(frame, version, move)
         return frame
-
-    def _announces(self, api_key: int) -> bool:
-        how = self._announcement
-        return how is not None and api_key == self._registry[how.request].API_KEY
 
     def _announcing(self) -> ResponseSelection:
         if self._announced is None:
             how = self._announcement
             assert how is not None
             fields = (f"{how.entries}[].{each}" for each in (how.api_key, how.lowest, how.highest))
-            self._announced = self._registry.select_response(self._registry[how.request].API_KEY or 0, *fields)
+            self._announced = self._registry.select_response(self._announcing_key or 0, *fields)
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
@@ -81,15 +78,16 @@ class Advertised:
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
         """Return selections of the addresses in a version, one for each struct with addresses."""
-        response = self._response(api_key)
-        if response is None or version not in response.VERSIONS:
-            return []
-        if (api_key, version) not in self._selections:
-            self._selections[api_key, version] = [
+        found = self._selections.get((api_key, version))
+        if found is None:
+            response = self._response(api_key)
+            if response is None or version not in response.VERSIONS:
+                return []
+            found = self._selections[api_key, version] = [
                 self._registry.select_response(api_key, f"{path}host", f"{path}port")
                 for path in address_structs(response, version)
             ]
-        return self._selections[api_key, version]
+        return found
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:

@@ -6,6 +6,7 @@ complete, and rewritten. Bytes that are not a frame pass unchanged as well.
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy.advertised import Moved
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
+_START: Final = struct.Struct(">hh")
+"""The API key and version of a request."""
 _MOST_WAITING: Final = 10_000
 """Maximum number of pending requests per connection; clients allow a handful."""
 
@@ -54,11 +57,11 @@ class ProxyConnection:
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
         """Yield the server's bytes for bytes of the client (empty at the end), and record frames that were sent."""
-        yield from self._requests.feed(data) if data else self._requests.close()
+        return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Process bytes of the server, likewise. Yields the bytes for the client."""
-        yield from self._responses.feed(data) if data else self._responses.close()
+        """Yield the client's bytes for bytes of the server, likewise."""
+        return self._responses.feed(data) if data else iter(self._responses.close())
 
     def close(self) -> None:
         """Record that the connection has closed."""
@@ -71,10 +74,8 @@ class ProxyConnection:
         if len(frame) < HEAD // 2:
             self._note("from the client", f"byte {offset}: {len(frame)} bytes are not a request")
             return frame
-        api_key, version = (int.from_bytes(frame[at : at + 2], "big", signed=True) for at in (0, 2))
-        correlation_id = None
-        if self._pairing.has_ids and len(frame) >= HEAD:
-            correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
+        api_key, version = _START.unpack_from(frame)
+        _, correlation_id = self._pairing.key(None, frame, is_request=True)
         request = PassedRequest(api_key, version, correlation_id, self._client_id(frame))
         self._pairing.ask(None, frame, request)
         self._record(request, frame, is_request=True)

@@ -70,8 +70,13 @@ class Passing:
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Process some bytes of the stream. Yields the bytes to send now, and then ends the frames in them."""
+        size = len(data)
+        is_between = not (self._head or self._left or self.is_lost)
+        if is_between and HEAD <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
+            yield from self._feed_frame(data)
+            return
         going = _Going(data)
-        at, size = 0, len(data)
+        at = 0
         while at < size:
             if self.is_lost:
                 going.add(at, size)
@@ -97,6 +102,18 @@ class Passing:
         self._forget()
         self._head, self._left, self.is_lost = b"", 0, True
         return rest
+
+    def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
+        """Process a frame that arrived alone and at once, as most small frames do."""
+        frame, offset = data[_SIZE:], self.offset
+        self.offset += len(data)
+        begun = self._begins(frame[:HEAD])
+        if begun.is_held:
+            frame = begun.ends(frame, offset)
+            yield len(frame).to_bytes(_SIZE, "big") + frame
+        else:
+            yield data
+            begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
         """Add missing bytes of the size or the first bytes; return where the rest begins."""
