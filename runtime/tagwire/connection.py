@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from tagwire import __version__
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.frames.announcing import announced_versions, announcement_of
+from tagwire.frames.frame_headers import check_kind
 from tagwire.frames.negotiation import best_version, drops_nothing
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
@@ -41,6 +42,8 @@ _HANDSHAKES: Final = 3
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
+_OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS"), (b"\x16\x03", "TLS"))
+"""The first bytes of other protocols. Read as a frame size, they exceed the limit."""
 
 
 class UnusableConnectionError(TagwireError):
@@ -106,7 +109,9 @@ class _Side:
             else:
                 self._splitter.close()
         except TagwireError as error:
-            self.error = UnusableConnectionError(f"the connection can't be used from byte {at} on: {error}")
+            rest = self._splitter.rest()
+            hint = next((f"; the other side uses {name}" for start, name in _OTHERS if rest.startswith(start)), "")
+            self.error = UnusableConnectionError(f"the connection can't be used from byte {at} on: {error}{hint}")
             self.error.__cause__ = error
             if not found:
                 raise self.error from None
@@ -236,6 +241,7 @@ class Connection(_Side):
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:
+            check_kind(request, -1, "request")
             version = best_version(cls, self._peer_versions(cls))
             # Looking for losses takes longer than encoding, which often finds losses itself.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]

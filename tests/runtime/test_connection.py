@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import tagwire_messages as messages
 from tagwire.connection import Answer, Asked, Connection, ServerConnection, UnusableConnectionError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
+from tagwire.versions import Versions
 from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.produce_request import TopicProduceData
 
@@ -100,6 +101,12 @@ def test_an_older_peer_is_asked_again(lists: bool) -> None:
     assert (asked.version, bool(asked.message.client_software_name)) == ((3, True) if lists else (0, False))
     client.receive(server.send(announced(METADATA=(1, 2)), asked))
     assert client.has_versions and client.versions[3].highest == 2
+
+
+def test_a_peer_that_cannot_be_asked() -> None:
+    client, server = Connection(REGISTRY, versions={3: Versions(0, 2)}), ServerConnection(REGISTRY)
+    assert client.handshake() is None and list(client.negotiating()) == []
+    assert server.receive(client.send(METADATA))[0].version == 2
 
 
 def duplicate(client: Connection, server: ServerConnection) -> bytes:

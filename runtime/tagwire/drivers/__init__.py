@@ -3,6 +3,8 @@
 They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
 """
 
+import errno
+import os
 from typing import Final
 
 from tagwire.addresses import Address
@@ -23,9 +25,14 @@ def address_of(address: str | tuple[str, int]) -> Address:
 
 def unreachable(address: Address, error: OSError) -> PeerConnectionError:
     """Return the error for a connection that could not be made."""
-    return PeerConnectionError(f"{address} can't be reached: {reason_of(error) or 'it did not answer in time'}")
+    reason = reason_of(error) or "it did not answer in time"
+    is_handshake = isinstance(error, ConnectionResetError) or "SSL" in reason
+    hint = "; does the peer use TLS on this port?" if is_handshake and "CERTIFICATE" not in reason else ""
+    return PeerConnectionError(f"{address} can't be reached: {reason}{hint}")
 
 
 def reason_of(error: OSError) -> str:
     """Return the text of an error without its number."""
+    if isinstance(error, ConnectionError):
+        return os.strerror(error.errno or errno.ECONNRESET)
     return error.strerror or str(error)

@@ -94,6 +94,8 @@ class Peer:
         sent: list[Asked | None] = []
         answers: dict[int, Answer] = {}  # includes late answers to requests whose `ask` was interrupted
         for data in requests:
+            if self._socket.fileno() < 0:
+                self._fail("the connection is closed")
             sent.append(self.connection.sent)
             try:
                 self._socket.sendall(data)

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
@@ -87,6 +88,30 @@ def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text:
 
 
 @both
+def test_a_slow_answer_has_one_deadline(driver: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with server.accept()[0] as client, suppress(OSError):
+                for _ in range(30):
+                    client.sendall(b"\0")
+                    time.sleep(0.1)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(tagwire.PeerConnectionError, match=r"no answer came within 0\.3 s"):
+            driver(Address(*server.getsockname()), lambda broker: broker.ask(METADATA), timeout=0.3)
+        thread.join()
+
+
+def test_a_closed_connection(peer: MockPeer) -> None:
+    with tagwire.connect(str(peer.address), messages.registry) as broker, pytest.raises(tagwire.EncodeError):
+        broker.ask(5)  # type: ignore[arg-type]
+    with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
+        broker.ask(METADATA)
+
+
+@both
 def test_a_peer_that_is_not_there(driver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = Address(*closed.getsockname())
@@ -95,19 +120,25 @@ def test_a_peer_that_is_not_there(driver: Any) -> None:
 
 
 @both
-def test_a_peer_that_sends_garbage(driver: Any) -> None:
+@pytest.mark.parametrize(("data", "options", "text"), [
+    (b"HTTP/1.1 400\r\n", {}, r"can't be used from byte 0 on: frame: size .*; the other side uses HTTP"),
+    (b"\x15\3\3\0\2\2\x46", {}, "the other side uses TLS"),
+    (b"", {}, "connect again"),
+    (b"", {"ssl": ssl.create_default_context()}, "; does the peer use TLS on this port"),
+])  # fmt: skip
+def test_a_peer_of_another_protocol(driver: Any, data: bytes, options: dict[str, Any], text: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             client, _ = server.accept()
             with client:
-                client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
                 client.recv(1000)
+                client.sendall(data)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(tagwire.TagwireError, match=r"can't be used from byte \d+ on: frame: size"):
-            driver(Address(*server.getsockname()), timeout=10)
+        with pytest.raises(tagwire.TagwireError, match=text):
+            driver(Address(*server.getsockname()), timeout=10, **options)
         thread.join()
 
 
