@@ -13,6 +13,7 @@ class LeaderRecoveryState(
         "AlterPartitionResponse.topics.partitions.leader_recovery_state",
         "LeaderAndIsrRequest.ungrouped_partition_states.leader_recovery_state",
         "LeaderAndIsrRequest.topic_states.partition_states.leader_recovery_state",
+        "PartitionChangeRecord.leader_recovery_state",
         "PartitionRecord.leader_recovery_state",
     ),
 ):

@@ -9,21 +9,21 @@ __all__ = ["TransactionStatus", "key_of", "name_of"]
 class TransactionStatus(Register, names=("TransactionLogValue.transaction_status",)):
     """How far a transaction is, in the transaction log."""
 
-    EMPTY = 0
+    EMPTY = 0, "Empty"
     """No transaction has begun yet."""
-    ONGOING = 1
+    ONGOING = 1, "Ongoing"
     """The transaction is open."""
-    PREPARE_COMMIT = 2
+    PREPARE_COMMIT = 2, "PrepareCommit"
     """The transaction will be committed; its markers are being written."""
-    PREPARE_ABORT = 3
+    PREPARE_ABORT = 3, "PrepareAbort"
     """The transaction will be aborted; its markers are being written."""
-    COMPLETE_COMMIT = 4
+    COMPLETE_COMMIT = 4, "CompleteCommit"
     """The transaction was committed, and all its markers are written."""
-    COMPLETE_ABORT = 5
+    COMPLETE_ABORT = 5, "CompleteAbort"
     """The transaction was aborted, and all its markers are written."""
-    DEAD = 6
+    DEAD = 6, "Dead"
     """The transactional ID has expired and is being removed."""
-    PREPARE_EPOCH_FENCE = 7
+    PREPARE_EPOCH_FENCE = 7, "PrepareEpochFence"
     """The producer is being fenced, and its open transaction will be aborted."""
 
 

@@ -6,9 +6,11 @@ Separate from the command, because the log readers would slow down its help.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
+from tagwire.explain.names import put_names, registers_by_field
 from tagwire.frames.known_packages import header_key_name
 from tagwire.frames.registry import Registry
 from tagwire.layout.parts import bit_names
@@ -21,6 +23,7 @@ from tagwire.log.scan import Skip
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
+from tagwire.message.register import Register
 from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
@@ -86,6 +89,7 @@ def _batches(
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
     """Return the additional members for --messages: messages of internal topics, and markers of every topic."""
     registry, is_control = options.registry, batch.is_control
+    registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
     if registry is None or (not log and not is_control):
@@ -93,7 +97,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
     def message(record: Record) -> dict[str, str]:
         try:
-            return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control))
+            return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
         # The bytes of a record that can't be decoded may hold a secret.
@@ -102,14 +106,27 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
     return message
 
 
-def _told(entry: Entry) -> dict[str, str]:
-    """Return the members of a line for its message, as JSON texts. Sensitive values and their bytes are hidden."""
+def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
+    """Return the members of a line for its message, as JSON strings. Sensitive values and their bytes are hidden.
+
+    Numbers that are in registers are replaced by their names.
+    """
     value = entry.value
-    if hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive:
-        made = entry.to_json()
-        hidden = made | {"value": hidden_json(value, made["value"])}
-        return {"message": json.dumps(hidden, ensure_ascii=False), "value": json.dumps(HIDDEN)}
-    return {"message": entry.to_json_text()}
+    is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
+    is_hidden = hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive
+    if not (is_named or is_hidden):
+        return {"message": entry.to_json_text()}
+    made = entry.to_json()
+    put_names(made["value"], type(value), registers, value.NAME)
+    if is_hidden:
+        hidden_json(value, made["value"])
+    message = {"message": json.dumps(made, ensure_ascii=False)}
+    return message | ({"value": json.dumps(HIDDEN)} if is_hidden else {})
+
+
+@lru_cache(1)
+def _registers(registry: Registry) -> dict[str, type[Register]]:
+    return registers_by_field(registry)
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:

@@ -12,18 +12,16 @@ from tagwire.frames.known_packages import HEADER_KEYS, header_keys
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
+    from tagwire.message.base import Struct
     from tagwire.message.register import Register
 
-__all__ = ["name_note"]
+__all__ = ["name_note", "put_names", "registers_by_field"]
 
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
     """Return a `note` for `annotate`: it gives the register's name for a node's number, or "" for other nodes."""
     keys = header_keys()
-    by_path: dict[str, type[Register]] = dict.fromkeys(HEADER_KEYS, keys) if keys else {}
-    for name in registry.registers:
-        register: Any = registry.attribute(name)
-        by_path |= {_in_layouts(path, registry): register for path in register.named_fields()}
+    by_path = (dict.fromkeys(HEADER_KEYS, keys) if keys else {}) | registers_by_field(registry)
 
     def note(node: Node) -> str:
         value: Any = node.value
@@ -38,6 +36,23 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
         return ""
 
     return note
+
+
+def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
+    """Return the registers of a package by the paths of the fields that they name."""
+    registers: list[Any] = [registry.attribute(name) for name in registry.registers]
+    return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
+
+
+def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
+    """Replace numbers in the JSON form of a struct at `path` (`Message.field`) by their names in the registers."""
+    for row in struct.FIELDS:
+        value, inner = made.get(row.json_name), f"{path}.{row.name}"
+        if type(value) is int and inner in registers:
+            made[row.json_name] = registers[inner].name_of(value) or value
+        elif value and row.struct is not None:
+            for each in value if isinstance(value, list) else [value]:
+                put_names(each, row.struct, registers, inner)
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:

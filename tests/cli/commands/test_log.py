@@ -94,6 +94,10 @@ def test_dump_with_messages(logs: Path) -> None:
     } == {"abort"}
     code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
     assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
+    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # as kafka-dump-log.sh prints it
+    assert '"transactionStatus": 1' in json.dumps(rows("dump", logs / "kafka4" / "__transaction_state-0", "--messages"))
+    _, out, _ = run("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
+    assert '"securityProtocol": "PLAINTEXT"' in out and '"resourceType": 4' not in out
 
 
 def test_dump_as_text(tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_state(logs: Path) -> None:
     code, out, _ = run("state", logs / "kafka4", "--json")
     assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
     code, out, _ = run("state", logs / "kafka4")
-    assert code == 0 and "complete commit" in out and "alpha-delrec" in out
+    assert code == 0 and "CompleteCommit" in out and "alpha-delrec" in out
     code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
     assert (code, out) == (1, "") and "a single segment can't be summarised; give the folder of its partition" in err
     code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")

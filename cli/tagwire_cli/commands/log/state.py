@@ -47,16 +47,6 @@ _TOPICS = (
     Column("replicas"),
     Column("in sync"),
 )
-_STATUS = (
-    "empty",
-    "ongoing",
-    "prepare commit",
-    "prepare abort",
-    "complete commit",
-    "complete abort",
-    "dead",
-    "prepare fence",
-)
 
 
 @click.command("state")
@@ -147,14 +137,13 @@ def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _transaction_rows(transactions: dict[str, Any]) -> list[tuple[str, ...]]:
+    from tagwire.frames.known_packages import kafka_messages
+
+    status = kafka_messages().attribute("TransactionStatus")
     return [
-        (name, str(each["producerId"]), str(each["producerEpoch"]), _status(each["transactionStatus"]))
+        (name, str(each["producerId"]), str(each["producerEpoch"]), str(status.of(each["transactionStatus"])))
         for name, each in transactions.items()
     ]
-
-
-def _status(number: int) -> str:
-    return _STATUS[number] if 0 <= number < len(_STATUS) else str(number)
 
 
 def _share_rows(partitions: list[dict[str, Any]]) -> list[tuple[str, ...]]:
