@@ -229,6 +229,12 @@ def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Rec
     return iter(())  # the engine raises an error, because it can't read its own bytes
 
 
+def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
+    """Return the size of a batch of the collected records; None if that takes encoding them again."""
+    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
+    return found.size if format.plans.quick is not None and inputs == found.inputs else None
+
+
 def written_of(
     format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:

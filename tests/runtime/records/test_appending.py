@@ -124,6 +124,19 @@ def test_settings_of_the_batch(settings: dict[str, Any]) -> None:
     assert outcome(lambda: appended(calls, **settings)) == outcome(lambda: listed(calls, **settings))
 
 
+@pytest.mark.parametrize("name", format_names())
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_the_size_is_exact_before_compression(name: str, codec: str) -> None:
+    builder = BatchBuilder(name, compression=codec)
+    for length in (0, 70, 20_000):
+        builder.append(b"k" * length, b"v" * length, timestamp=-1 if name == "v0" else 1_700_000_000_000 + length)
+        assert builder.size == build(builder.records, name).size
+    if name != "v0":
+        builder = appended([FIRST, FIRST], name)
+        builder.base_timestamp = None if builder.format.records is None else 5
+        assert builder.size == builder.build().size
+
+
 def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)

@@ -50,4 +50,4 @@ def test_a_builder_has_a_length() -> None:
     builder = records.BatchBuilder("v2")
     assert (len(builder), bool(builder)) == (0, True)
     builder.append(b"k").append(b"l")
-    assert len(builder) == builder.count() == 2
+    assert len(builder) == 2

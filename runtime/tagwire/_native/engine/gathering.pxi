@@ -62,6 +62,11 @@ cdef class Gathering:
         """Return the offset and timestamp of the first element, if there is one."""
         return self.first_offset, self.first_timestamp
 
+    @property
+    def size(self):
+        """Return the number of bytes so far, including the reserved ones."""
+        return self.w.p - self.w.start if self.done is None else len(self.done)
+
     def written(self):
         """Return the bytes, and the highest number of each input's items."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
