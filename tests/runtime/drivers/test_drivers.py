@@ -94,7 +94,7 @@ def test_a_slow_answer_has_one_deadline(driver: Any) -> None:
         def serve() -> None:
             with server.accept()[0] as client, suppress(OSError):
                 for _ in range(30):
-                    client.sendall(b"\0")
+                    client.sendall(b"\1")
                     time.sleep(0.1)
 
         thread = threading.Thread(target=serve)
