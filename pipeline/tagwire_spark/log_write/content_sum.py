@@ -8,7 +8,7 @@ written.
 from collections.abc import Iterable
 
 from tagwire.records import Record
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 

@@ -140,7 +140,7 @@ class FramedCursor(LayoutCursor):
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
         """Reject the bytes from here to the end of the extent unless they have the checksum written at `at`."""
-        from tagwire.wire.buffers import checksum
+        from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
         if found != stated:

@@ -354,7 +354,7 @@ def _is_array(value: Any) -> bool:
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     """Return the checksum of the parts it covers; any four bytes when only counting."""
-    from tagwire.wire.buffers import checksum
+    from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]
     if any(isinstance(part, ByteCount) for part in covered):

@@ -22,7 +22,7 @@ from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import LogLimitError, placed, refuse, unreadable
 from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 
 _MOST_BYTES: Final = 1 << 26
 """The maximum size of an index: sixteen times the index of the largest segment with a batch every 4096 bytes."""

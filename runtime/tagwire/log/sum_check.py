@@ -12,7 +12,7 @@ from tagwire.log.errors import LogError, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
-from tagwire.wire.buffers import POLYNOMIALS, extended
+from tagwire.wire.checksums import POLYNOMIALS, extended
 
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS

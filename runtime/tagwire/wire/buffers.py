@@ -6,11 +6,6 @@ bytearray can be resized between them, and a class with `__buffer__` can return 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final
-
-from tagwire.extras import required
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -62,32 +57,3 @@ class ByteCount:
 
     def __len__(self) -> int:
         return self.size
-
-
-POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
-"""The polynomials by algorithm, bit-reversed (the lowest power in the highest bit)."""
-
-
-def checksum(algorithm: str, data: Any) -> int:
-    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError without its library."""
-    if algorithm == "crc32":
-        from zlib import crc32
-
-        return crc32(data)
-    value: int = _crc32c().value(bytes(data))
-    return value
-
-
-@cache
-def _crc32c() -> Any:
-    return required("google_crc32c", "records")
-
-
-def extended(algorithm: str, value: int, data: bytes) -> int:
-    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the former."""
-    if algorithm == "crc32":
-        from zlib import crc32
-
-        return crc32(data, value)
-    found: int = _crc32c().extend(value, data)
-    return found

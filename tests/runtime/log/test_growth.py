@@ -23,7 +23,7 @@ from tagwire.log.scan import Scan
 from tagwire.log.sum_check import RangeSums
 from tagwire.log.verify import verify_partition, verify_segment
 from tagwire.records import Record, build
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.thorough
 

@@ -14,7 +14,7 @@ from tagwire import log
 from tagwire.log.scan import Scan
 from tagwire.log.verify import verify_partition
 from tagwire.records import FormatError, Record, build
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 
 PARTITIONS = (
     "kafka0.8/alpha-b0.8-compact-none-0",

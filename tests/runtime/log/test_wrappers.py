@@ -20,7 +20,7 @@ from tagwire.log.stat import stat
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
 from tagwire.records.tracing import trace_batches
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 from tagwire.wire.compression import DecompressionError, pack, unpack
 from tagwire.wire.varint import uvarint_bytes
 from tagwire_cli.app import app

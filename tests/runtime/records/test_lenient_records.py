@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tagwire import DecodeError, Limits, log
 from tagwire.records import FormatSet, Record, build, read_batches
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 from tagwire_cli.app import app
 
 SEGMENT = "00000000000000000000.log"

@@ -10,7 +10,7 @@ from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records import BatchBuilder, Record, build, read_batches
 from tagwire.records.totals import totals
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)

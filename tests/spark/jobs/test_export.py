@@ -22,7 +22,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire.records import Record, build, format_names
 from tagwire.records.format_set import format_set
-from tagwire.wire.buffers import checksum
+from tagwire.wire.checksums import checksum
 from tagwire_cli.output.tables import camel_keys
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import export_logs, import_logs
