@@ -3,7 +3,7 @@
     .venv-bench/bin/python bench/asking.py [rounds]
 
 Each client waits for a response before it sends the next request. The server runs in its own process and sends prepared
-bytes. Times are the best of all rounds, in which the clients run one after another. Each client gets a new process for
+bytes. Times are medians of all rounds, in which the clients run one after another. Each client gets a new process for
 each round: what earlier clients allocated and freed decides whether large responses get new pages from the system,
 which costs more than everything else.
 """
@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from statistics import median
 from typing import Any, Final
 
 import tagwire
@@ -168,7 +169,7 @@ def main(rounds: int) -> None:
         server.terminate()
     for row, size in enumerate(("small", "1 MB")):
         for name, found in runs.items():
-            wall, cpu = (min(each[row][which] for each in found) for which in (0, 1))
+            wall, cpu = (median(each[row][which] for each in found) for which in (0, 1))
             print(f"{size:5}  {1 / wall:8,.0f} requests/s  {cpu * 1e6:8,.0f} us of CPU  {name}")
 
 
