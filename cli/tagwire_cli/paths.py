@@ -11,6 +11,7 @@ from typing import Any, Self
 import click
 
 from tagwire.errors import TagwireError
+from tagwire_cli.output.echo import PREFERENCES
 
 
 class UnreadableFileError(TagwireError):
@@ -62,8 +63,10 @@ class InputPath(click.Path):
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which exists until the command ends."""
-        folder = ctx.with_resource(TemporaryDirectory(prefix="tagwire-stdin-"))
-        path = Path(folder, self.stdin_name)
+        folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
+        folder.mkdir()
+        path = folder / self.stdin_name
         with path.open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
+        PREFERENCES.copied_input = str(path)
         return str(path)

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
+from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
 from tagwire_cli.output.tables import Column, fitted
@@ -95,3 +97,23 @@ def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
     for name in ("--record-format", "--format"):
         done = CliRunner().invoke(app, [*words, name, "json"])
         assert done.exit_code == 2 and "For JSON output, use --json." in done.stderr
+
+
+@pytest.mark.parametrize("path", COMMAND_PATHS)
+def test_one_meaning_for_each_option(path: str) -> None:
+    params = [each for each in command_of(path).params if isinstance(each, click.Option)]
+    options = {name: each for each in params for name in each.opts}
+    if "--frames" in options and path != "assemble":  # its input names the kind of each frame
+        kinds = options["--frames"].type
+        assert isinstance(kinds, click.Choice) and {"request", "response"}.issubset(kinds.choices)
+        assert options["--frame"] is options["--frames"]
+    prints_lines = "per line" in ((options["--json"].help or "") if "--json" in options else "")
+    assert ("--jsonl" in options) == prints_lines or path in ("decode", "encode")
+    for one, other in (("--record-format", "--format"), ("--output-format", "--format"), ("--duration", "--time")):
+        assert one not in options or options[one] is options[other]
+
+
+@pytest.mark.parametrize("words", ["log dump", "log stat", "log verify", "log state", "validate", "fmt", "lint"])
+def test_errors_name_standard_input(words: str) -> None:
+    done = CliRunner().invoke(app, [*words.split(), "-"], input="{")
+    assert "standard input:" in done.output and "/tmp" not in done.output

@@ -20,11 +20,6 @@ def paths_argument(function: F) -> F:
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 
-def json_option(function: F) -> F:
-    """Add the option `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
-
-
 def format_option(function: F) -> F:
     """Add the options `--format` and `--only-format`, which the function gets as one FormatSet, `format`."""
     return only_format_option(

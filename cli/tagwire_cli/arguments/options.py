@@ -62,22 +62,38 @@ def file_option(function: F) -> F:
     )(function)
 
 
-def frames_option(function: F) -> F:
-    """Add the option `--frames` (`--frame` in `decode`), as `kind`: one of `KINDS`, or None for a single message."""
+def frames_option(
+    kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
+) -> Callable[[F], F]:
+    """Add the option `--frames`, with the alias `--frame`, as `kind`: one of `kinds`, or None if it is not given."""
+    return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
+
+
+def json_lines_option(function: F) -> F:
+    """Add the option `--json`, with the alias `--jsonl`, of commands that print lines of JSON."""
+    return click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
+
+
+def port_option(function: F) -> F:
+    """Add the option `--port` for network captures."""
     return click.option(
-        "--frames", "--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
+        "--port",
+        type=click.IntRange(1, 65535),
+        default=9092,
+        help="The port of the brokers, in pcap files.",
+        show_default=True,
     )(function)
 
 
 def capture_options(function: F) -> F:
-    """Add the options `--capture`, as `is_capture`, and `--where`, which `input.filters.frame_test` parses."""
+    """Add the options `--capture`, as `is_capture`, `--where`, for `input.filters.frame_test`, and `--port`."""
     where = click.option(
         "--where",
         metavar="FILTER",
         help="Only captured frames that match, such as 'api=Fetch,Produce version=12- dir=response error=any'.",
     )
     help_text = "The input is captured frames: JSON lines, pcap or pcapng."
-    return click.option("--capture", "is_capture", is_flag=True, help=help_text)(where(function))
+    return click.option("--capture", "is_capture", is_flag=True, help=help_text)(where(port_option(function)))
 
 
 def requests_option(function: F) -> F:
@@ -97,7 +113,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
     def add(function: F) -> F:
         function = limit_option(package_option(function))
         function = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(function)
-        return file_option(frames_option(requests_option(function)))
+        return file_option(frames_option()(requests_option(function)))
 
     return add
 

@@ -106,7 +106,7 @@ def require_headers(registry: "Registry") -> None:
     """Raise click.UsageError for a package without headers."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
-            raise click.UsageError(f"this package has no {name}; use --frame message for messages without headers.")
+            raise click.UsageError(f"this package has no {name}; use --frames message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:

@@ -18,7 +18,7 @@ class Location(click.Path):
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
-class _StorageOptions(click.ParamType[Any]):
+class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
     """A JSON object, or @FILE with an object. Errors never show the content."""
 
     name = "json"

@@ -10,8 +10,8 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.message_arguments import message_of, one_file, response_of
 from tagwire_cli.arguments.options import (
-    KINDS,
     capture_options,
+    frames_option,
     limit_option,
     limits_of,
     package_option,
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--frame", "--frames", "kind", type=click.Choice(KINDS), help="Read a stream of frames of this kind.")
+@frames_option()
 @requests_option
 @capture_options
 @click.option(
     "--jsonl",
     "as_lines",
     is_flag=True,
-    help="Print one JSON value per line; without --frame, read one hex message per line.",
+    help="Print one JSON value per line; without --frames, read one hex message per line.",
 )
 @click.option(
     "--keep-going", is_flag=True, help="Print unreadable frames as raw bytes and continue; exit with 1 at the end."
@@ -65,6 +65,7 @@ def command(
     requests_file: str | None,
     is_capture: bool,
     where: str | None,
+    port: int,
     as_lines: bool,
     keep_going: bool,
     is_hex: bool,
@@ -75,8 +76,8 @@ def command(
 ) -> None:
     """Decode a message or a stream of frames to JSON.
 
-    The bytes are read from FILE or standard input. Without --frame, the input is
-    one MESSAGE of VERSION, without size and header. With --frame, the input is any
+    The bytes are read from FILE or standard input. Without --frames, the input is
+    one MESSAGE of VERSION, without size and header. With --frames, the input is any
     number of frames as on a connection: an int32 size, a header, a message.
     Requests identify themselves; responses need API and VERSION, or --requests.
     Frames of kind message have a size but no header. `tagwire encode` reads the
@@ -91,9 +92,9 @@ def command(
       echo 00 01 67 00 01 6d | tagwire decode LeaveGroupRequest 0 --hex
       tagwire decode FetchResponse 17 < body.bin | jq .responses
       tagwire decode MetadataRequest 12 --limit elements=1000 < untrusted.bin
-      tagwire decode --frame request --jsonl sent.bin
-      tagwire decode --frame response --requests sent.bin --jsonl received.bin
-      tagwire decode --frame response Metadata 12 received.bin
+      tagwire decode --frames request --jsonl sent.bin
+      tagwire decode --frames response --requests sent.bin --jsonl received.bin
+      tagwire decode --frames response Metadata 12 received.bin
       tagwire decode --capture frames.jsonl.gz --where 'api=Metadata error=any' --jsonl
     """
     how = frame_json.Reading(style, not lenient, limits_of(limits), None if as_lines else 2)
@@ -102,19 +103,19 @@ def command(
         raise click.UsageError("--where needs --capture.")
     if is_capture:
         if kind is not None or requests_file is not None or is_hex:
-            raise click.UsageError("--capture can't be combined with --frame, --requests and --hex.")
-        captured = chosen_frames(one_file(words), registry, where)
+            raise click.UsageError("--capture can't be combined with --frames, --requests and --hex.")
+        captured = chosen_frames(one_file(words), registry, where, port)
         parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
         if not _print_all(parts, how.indent, keep_going=keep_going):
             raise click.exceptions.Exit(1)
         return
     if kind is None:
         if requests_file is not None or keep_going:
-            raise click.UsageError("--requests and --keep-going need --frame; --keep-going also works with --capture.")
+            raise click.UsageError("--requests and --keep-going need --frames; --keep-going also works with --capture.")
         _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":
-        raise click.UsageError("--requests needs --frame response.")
+        raise click.UsageError("--requests needs --frames response.")
     api_of = None if requests_file is None else ResponseApis(registry, requests_file, how.limits, is_hex=is_hex)
     decoder, files = _decoder(registry, words, kind, api_of, how)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
@@ -131,7 +132,7 @@ def _decode_messages(
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
         if not is_hex:
-            raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
+            raise click.UsageError("--jsonl needs --hex (one message per line) or --frames.")
         _print_all(_with_decoder(hex_lines(one_file(files)), decoder), how.indent, keep_going=False)
         return
     file = one_file(files)

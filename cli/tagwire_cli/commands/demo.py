@@ -12,7 +12,7 @@ import click
 import tagwire
 from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import package_option, port_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import api_of, captured_frames, digest, read_faults, round_trip
 from tagwire_cli.output.diagnostics import count
@@ -65,8 +65,9 @@ class _Outcome:
 
 @click.command("demo")
 @click.argument("file", type=InputPath(folders=False, allow_dash=True), default=_SAMPLE, metavar="[FILE]")
+@port_option
 @package_option
-def command(file: Path, package: str | None) -> None:
+def command(file: Path, port: int, package: str | None) -> None:
     """Decode captured traffic and encode it to the same bytes.
 
     Without FILE, the traffic is a sample that comes with tagwire: frames of nine
@@ -82,7 +83,7 @@ def command(file: Path, package: str | None) -> None:
       tagwire demo captures.jsonl.gz
     """
     registry = find_registry(package)
-    captures = [*captured_frames(str(file), registry)]
+    captures = [*captured_frames(str(file), registry, port=port)]
     for each in captures:
         api_of(each, str(file))  # raises for a response without an API
     faults = read_faults(file)

@@ -8,7 +8,7 @@ import click
 from tagwire.text_format import a_kind
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.message_arguments import message_of, one_file
-from tagwire_cli.arguments.options import KINDS, package_option
+from tagwire_cli.arguments.options import frames_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
 from tagwire_cli.input.frame_stream import at
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
 @click.command("encode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
-@click.option(
-    "--frame", "--frames", "kind", type=click.Choice(KINDS), help="Write frames of this kind, with size and header."
-)
+@frames_option(help_text="Write frames of this kind, with size and header.")
 @click.option(
     "--jsonl",
     "as_lines",
     is_flag=True,
-    help="Read one JSON value per line; without --frame, write one hex line for each.",
+    help="Read one JSON value per line; without --frames, write one hex line for each.",
 )
 @click.option("--hex", "as_hex", is_flag=True, help="Write hex instead of bytes, one message or frame per line.")
 @package_option
@@ -41,7 +39,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     under "_unknownTags". A value that the version can't represent is rejected, and
     nothing is written for it.
 
-    With --frame, the input is any number of JSON values, and each becomes a frame:
+    With --frames, the input is any number of JSON values, and each becomes a frame:
     an int32 size, a header, the message. Each value is an object with message,
     version, header and body; header may be incomplete or missing. If MESSAGE
     VERSION is given, each value is a body. Frames of kind message have no header,
@@ -52,8 +50,8 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
       echo '{"groupId": "g", "memberId": "m"}' | tagwire encode LeaveGroupRequest 0 --hex
       tagwire encode FetchRequest 17 < fetch.json > fetch.bin
       tagwire show FetchRequest --version 17        list the fields it needs
-      tagwire decode --frame request --jsonl sent.bin | tagwire encode --frame request --jsonl
-      echo '{}' | tagwire encode --frame request ListGroupsRequest 0 --hex
+      tagwire decode --frames request --jsonl sent.bin | tagwire encode --frames request --jsonl
+      echo '{}' | tagwire encode --frames request ListGroupsRequest 0 --hex
     """
     registry = find_registry(package)
     if not as_hex:
@@ -61,7 +59,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     if kind is None:
         message, version, files = message_of(registry, words)
         if as_lines and not as_hex:
-            raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
+            raise click.UsageError("--jsonl needs --hex (one message per line) or --frames.")
         encoder = frame_json.message_encoder(message, version)
         if not as_lines:
             _write(encoder(read_json(one_file(files))), as_hex=as_hex)

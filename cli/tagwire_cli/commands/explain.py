@@ -11,6 +11,7 @@ from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import (
     capture_options,
+    frames_option,
     limit_option,
     limits_of,
     package_option,
@@ -54,14 +55,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @only_format_option
 @click.option("--guess", is_flag=True, help="Guess what the input is.")
 @capture_options
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=9092,
-    help="The port of the brokers, in pcap files.",
-    show_default=True,
-)
-@click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each after its size.")
+@frames_option(is_flag=False, flag_value="message")
 @click.option("--only", metavar="N,N-M", help="Show only these frames; the first is 1.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
 @click.option("--input", "encoding", type=click.Choice(_FORMS), help="The encoding of the input.")
@@ -88,7 +82,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     Or name the kind: a message (MESSAGE VERSION); a request, which is identified by
     its header (--request); a response to an API, given by name or key (--response
     API VERSION); or record batches (--record-format NAME). With --frames, the input
-    is a stream of these, each after its size.
+    is a stream, in which each frame follows its size.
 
     Each byte is shown exactly once. Records in Produce requests, Fetch responses
     and similar messages are decoded in the format that the spec names. If the
@@ -106,6 +100,7 @@ def command(words: Sequence[str], **options: Any) -> None:
       tagwire explain --response Metadata 12 --hex frame.txt
       tagwire explain --response 3 12 --json - < frame.bin
       tagwire explain --record-format auto 00000000000000000000.log
+      tagwire explain --frames request --only 1-3 sent.bin
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """
@@ -116,7 +111,8 @@ def command(words: Sequence[str], **options: Any) -> None:
     _refuse_both(options)
     kind = _kind(options)
     registry = find_registry(options["package"])
-    is_detected = kind == "message" and not options["has_sizes"] and is_unnamed(words)
+    has_sizes = options["kind"] is not None
+    is_detected = kind == "message" and not has_sizes and is_unnamed(words)
     settings = ExplainSettings(
         registry,
         "guess" if is_detected else kind,
@@ -138,7 +134,7 @@ def command(words: Sequence[str], **options: Any) -> None:
             raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
         encoding = encoding or ("auto" if kind == "guess" else "binary")
         data, encoding = read_pasted(files[0] if files else "-", encoding)
-        given = Input(data, encoding, options["has_sizes"], options["only"], options["port"])
+        given = Input(data, encoding, has_sizes, options["only"], options["port"])
         is_many, units = explain_units(settings, explainer, given)
     if options["as_json"]:
         faults = _write_json(units, settings, is_many=is_many)
@@ -157,13 +153,15 @@ def _kind(options: dict[str, Any]) -> str:
     said = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         said.append("format")
+    if options["kind"] in ("request", "response") and said != [options["kind"]]:
+        said.append(f"frames {options['kind']}")
     if len(said) > 1:
         raise click.UsageError(f"give --{said[0]} or --{said[1]}, not both.")
-    if options["has_sizes"] and said in (["capture"], ["format"]):
+    if options["kind"] and said in (["capture"], ["format"]):
         raise click.UsageError(
             f"--frames can't be used with --{said[0]}; use it with a message, --request, --response or --guess."
         )
-    return said[0] if said else "message"
+    return said[0].removeprefix("frames ") if said else "message"
 
 
 def _refuse_both(options: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
         number += 1
         line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"  # as git checks out files on Windows
         try:
-            formatted = format_spec(text.replace("\r\n", "\n"), file=name, options=_options(settings, name))
+            formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=_options(settings, name))
             formatted = formatted.replace("\n", line_end)
             if name != STDIN and formatted != text and not (check or diff):
                 write_all({Path(name): formatted})
@@ -68,11 +68,15 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _title(name: str) -> str:
+    return "standard input" if name == STDIN else name
+
+
 def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     if diff:
         from tagwire_generator.project.output import unified_diff
 
-        shown = printable(name)
+        shown = printable(_title(name))
         say_patch(unified_diff(before, after, f"a/{shown}", f"b/{shown}"))
     else:
         say(f"{'would format' if check else 'formatted'} {name}", err=True)
@@ -85,7 +89,7 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
     seen: set[Path] = set()
     for path in spec_paths(settings, paths):
         if path == STDIN:
-            yield path, _decoded(read_bytes(path, is_hex=False), path)
+            yield path, _decoded(read_bytes(path, is_hex=False), _title(path))
             continue
         place = Path(path)
         for file in [place] if place.is_file() else [each.path for each in find_specs(place)]:

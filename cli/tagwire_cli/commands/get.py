@@ -9,7 +9,7 @@ import click
 from tagwire.message.json import field_to_json
 from tagwire.selection.paths import SelectionError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import capture_options, limits_of, selection_options
+from tagwire_cli.arguments.options import capture_options, json_lines_option, limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.frame_stream import at
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("get")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+@json_lines_option
 @capture_options
 @selection_options("The input is hex; white space is ignored.")
 def command(
@@ -34,6 +34,7 @@ def command(
     as_json: bool,
     is_capture: bool,
     where: str | None,
+    port: int,
     is_hex: bool,
     limits: Sequence[str],
     package: str | None,
@@ -71,7 +72,7 @@ def command(
         selected = make(tuple(rest))
     except SelectionError as error:
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
-    parts = selected.captured(chosen_frames(file, registry, where)) if is_capture else None
+    parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
     for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
         with at(place, b"" if is_hex else data):
             version = version_of(data)

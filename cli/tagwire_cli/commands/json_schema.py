@@ -58,7 +58,7 @@ def command(words: Sequence[str]) -> None:
     prints the schema of specs, and `mock-script` the schema of scripts for
     `tagwire mock serve`. A schema describes
     one value: the whole output, or one line if the command prints one object per
-    line. The schema of `decode` describes a frame (--frame request or response);
+    line. The schema of `decode` describes a frame (--frames request or response);
     `tagwire show` describes the body of each message.
 
     \b

@@ -10,7 +10,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.message_arguments import message_of, one_file, response_of
-from tagwire_cli.arguments.options import frames_option, package_option, requests_option
+from tagwire_cli.arguments.options import frames_option, package_option, port_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import api_of, captured_frames
 from tagwire_cli.input.frame_stream import at, frames
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 @click.command("redact")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@frames_option
+@frames_option()
 @requests_option
 @click.option("--same-length", is_flag=True, help="Replace with zeros or the letter x, so that lengths stay the same.")
 @click.option("--keep-unreadable", is_flag=True, help="Copy frames that can't be read, instead of leaving them out.")
 @click.option("--hex", "is_hex", is_flag=True, help="Read and write hex; needs --frames.")
+@port_option
 @package_option
 def command(
     words: Sequence[str],
@@ -43,6 +44,7 @@ def command(
     same_length: bool,
     keep_unreadable: bool,
     is_hex: bool,
+    port: int,
     package: str | None,
 ) -> None:
     """Remove passwords, tokens and keys from captured frames.
@@ -68,7 +70,7 @@ def command(
     if kind is None and (requests_file is not None or is_hex):
         raise click.UsageError("--requests and --hex need --frames.")
     if kind is None:
-        parts = _capture(redaction, registry, one_file(words))
+        parts = _capture(redaction, registry, one_file(words), port)
     else:
         if not is_hex:
             refuse_terminal()
@@ -92,9 +94,9 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _capture(redaction: "Redaction", registry: "Registry", file: str) -> "Iterator[Part]":
+def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int) -> "Iterator[Part]":
     """Read the frames of a capture, each with the function that writes its line."""
-    for frame in captured_frames(file, registry, closes=True):
+    for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if not (frame.is_request or frame.is_close):
             redact = partial(_response, redaction, api_of(frame, file), frame.rivals)

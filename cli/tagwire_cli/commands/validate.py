@@ -109,7 +109,7 @@ def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, 
 
     if name == STDIN:
         data = read_bytes(STDIN, is_hex=False)
-        return 1, list(read_data(data, file="<stdin>", options=options, **around.known).problems)
+        return 1, list(read_data(data, file="standard input", options=options, **around.known).problems)
     if Path(name).is_file():
         return 1, list(read_file(name, options=options, **around.known).problems)
     return _validate_folder(Path(name), options, around)

@@ -37,10 +37,10 @@ def captured_frames(
     yield from paired(frames_of_stream(stream, name, registry, port=port, closes=closes), registry)
 
 
-def chosen_frames(file: str, registry: "Registry", where: str | None) -> Iterator["CapturedFrame"]:
+def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:
     """Yield the frames that match a filter, or all. Raises BadParameter, and errors as in `captured_frames`."""
     test = None if where is None else frame_test(registry, where)
-    return (frame for frame in captured_frames(file, registry) if test is None or test(frame))
+    return (frame for frame in captured_frames(file, registry, port=port) if test is None or test(frame))
 
 
 def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Convert whole frames to and from JSON, for `decode --frame` and `encode --frame`.
+"""Convert whole frames to and from JSON, for `decode --frames` and `encode --frames`.
 
 A frame of a connection is an object with everything that `encode` needs:
 
@@ -166,7 +166,7 @@ def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
         raise TagwireError(f"message: {shown(name)} is not a name")
     message = registry[name]
     if kind != message.KIND:
-        raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frame {kind} writes {kind}s")
+        raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frames {kind} writes {kind}s")
     return message
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
-from tagwire_cli.output.echo import PREFERENCES, say, say_error
+from tagwire_cli.output.echo import PREFERENCES, given_name, say, say_error
 from tagwire_cli.paths import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
-    texts = [render(problem) for problem in problems]
+    texts = [given_name(render(problem)) for problem in problems]
     if not is_coloured(stream):
         if texts:
             say("\n\n".join(texts), err=err, lines=True)

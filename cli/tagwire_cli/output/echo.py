@@ -22,16 +22,24 @@ class Preferences:
     verbose: bool = False
     color: str = "auto"
     """always, never, or auto: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
+    copied_input: str = ""
+    """The temporary copy of standard input, for commands that read it as a file."""
 
 
 PREFERENCES: Final = Preferences()
+
+
+def given_name(text: str) -> str:
+    """Write `standard input` for the path of its temporary copy."""
+    copy = PREFERENCES.copied_input
+    return text.replace(copy, "standard input") if copy else text
 
 
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
     """Print a line. With `err`, print on standard error unless --quiet; with `lines`, keep line breaks and tabs."""
     if err and PREFERENCES.quiet:
         return
-    click.echo(printable(str(text), keep="\n\t" if lines else ""), err=err)
+    click.echo(printable(given_name(str(text)), keep="\n\t" if lines else ""), err=err)
 
 
 def say_verbose(text: object) -> None:
@@ -42,7 +50,7 @@ def say_verbose(text: object) -> None:
 
 def say_error(error: object) -> None:
     """Print an error on standard error. Further lines are indented, so that none looks like a line of tagwire."""
-    first, *more = str(error).split("\n")
+    first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
 

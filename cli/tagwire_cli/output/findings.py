@@ -120,5 +120,9 @@ def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: i
     from tagwire_generator.evolution import SEVERITIES
 
     numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]
-    parts = [f"{number} {name}" for name, number in [*numbers, ("excused", excused)] if number]
+    parts = [
+        f"{number} {name}{'s' if name == 'error' and number > 1 else ''}"
+        for name, number in [*numbers, ("excused", excused)]
+        if number
+    ]
     return f"{', '.join(parts) or 'nothing breaks'} in {count(messages, 'message')}"

@@ -28,6 +28,7 @@ from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable, printable_json
+from tagwire_cli.output.echo import given_name
 from tagwire_cli.output.log_filter import RecordFilter
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
@@ -65,7 +66,7 @@ def dump(
             return
         more, keep = _messages(segment, position, batch, options), options.filter.of(batch, begin)
         if options.as_json:
-            lines = batch_lines(segment.name, batch, more, keep)
+            lines = batch_lines(given_name(segment.name), batch, more, keep)
         else:
             lines = _text(batch, more, keep, options.template and _in_template(options.template, segment))
         for text in lines:
@@ -133,7 +134,7 @@ def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment)
     """Return a function that fills the template with the cells of a record."""
     name = partition_name(segment.path.absolute().parent)
     whole = {
-        "file": segment.name,
+        "file": given_name(segment.name),
         "topic": name.topic if name else "",
         "partition": str(name.partition) if name else "",
     }

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import click
 
 import tagwire
-from tagwire_cli.output.echo import say
+from tagwire_cli.output.echo import given_name, say
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if not report.file or report.file.startswith("<"):  # standard input has no location
+    if given_name(report.file) in ("", "standard input"):  # without a location
         return result
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

@@ -17,7 +17,7 @@ import click
 
 from tagwire.text_format import printable, printable_json
 from tagwire_cli.output.diagnostics import is_coloured, is_terminal
-from tagwire_cli.output.echo import say
+from tagwire_cli.output.echo import given_name, say
 from tagwire_cli.output.progress import clear_bar
 
 _GAP: Final = "  "
@@ -44,7 +44,7 @@ class Column:
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows under their titles."""
     clear_bar()
-    rows = [[printable(cell) for cell in row] for row in rows]
+    rows = [[printable(given_name(cell)) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
         columns, rows = fitted(columns, rows, get_terminal_size().columns)
     if is_coloured(sys.stdout):
@@ -141,7 +141,7 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
             write_bytes(b"[\n  " if number == 1 else b",\n  ")
         parts = encoder.iterencode(value)
         while text := "".join(islice(parts, 10_000)):
-            write_bytes(printable_json(text.replace("\n", f"\n{indent}")).encode())
+            write_bytes(printable_json(given_name(text).replace("\n", f"\n{indent}")).encode())
     write_bytes((b"\n]\n" if number else b"[]\n") if is_list else b"\n")
 
 
@@ -152,12 +152,12 @@ def write_json_line(value: Any) -> None:
 
 def write_json_text(text: str) -> None:
     """Print a JSON text and a line break in UTF-8, independent of the terminal's encoding."""
-    write_bytes(printable_json(text).encode() + b"\n")
+    write_bytes(printable_json(given_name(text)).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
     """Print the text as one line in UTF-8 on any terminal; unprintable characters other than tabs are escaped."""
-    write_bytes(printable(text, keep="\t").encode() + b"\n")
+    write_bytes(printable(given_name(text), keep="\t").encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:

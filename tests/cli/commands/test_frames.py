@@ -1,4 +1,4 @@
-"""`tagwire encode` and `decode` with `--frame` and `--jsonl`: streams of frames, both ways, valid and invalid."""
+"""`tagwire encode` and `decode` with `--frames` and `--jsonl`: streams of frames, both ways, valid and invalid."""
 
 import base64
 import gzip
@@ -54,13 +54,13 @@ def captured() -> list[dict[str, Any]]:
 def test_all_captured_requests_come_out_as_they_went_in() -> None:
     frames = [bytes.fromhex(row["hex"]) for row in captured() if row["dir"] == "req"]
     sent = stream(frames)
-    decoded = run("decode", "--frame", "request", "--jsonl", "--keep-going", stdin=sent)
+    decoded = run("decode", "--frames", "request", "--jsonl", "--keep-going", stdin=sent)
     rows = [json.loads(line) for line in decoded.stdout.splitlines()]
     assert len(rows) == len(frames)
     [bad] = [row for row in rows if "raw" in row]
     assert decoded.exit_code == 1, "one sender erred"
     assert "ApiVersionsRequest has no version 99" in bad["error"] and bad["error"] in decoded.stderr
-    assert run("encode", "--frame", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
+    assert run("encode", "--frames", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
 
 
 def test_captured_responses_come_out_as_they_went_in() -> None:
@@ -71,9 +71,9 @@ def test_captured_responses_come_out_as_they_went_in() -> None:
     assert len(by_version) > 300
     for (api_key, version), frames in by_version.items():
         sent = stream(frames)
-        decoded = run("decode", "--frame", "response", str(api_key), str(version), "--jsonl", stdin=sent)
+        decoded = run("decode", "--frames", "response", str(api_key), str(version), "--jsonl", stdin=sent)
         assert decoded.exit_code == 0, decoded.stderr
-        assert run("encode", "--frame", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
+        assert run("encode", "--frames", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
 
 
 def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
     assert len(set(expected)) > 1
     (tmp_path / "sent.bin").write_bytes(stream(requests))
     sent = str(tmp_path / "sent.bin")
-    decoded = run("decode", "--frame", "response", "--requests", sent, "--jsonl", stdin=stream(answers))
+    decoded = run("decode", "--frames", "response", "--requests", sent, "--jsonl", stdin=stream(answers))
     assert [json.loads(line)["message"] for line in decoded.stdout.splitlines()] == expected
-    assert run("encode", "--frame", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == stream(answers)
+    assert run("encode", "--frames", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == stream(answers)
 
 
 @pytest.mark.parametrize("style", ["lossless", "kafka"])
@@ -109,22 +109,22 @@ def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
         body = frame.message.to_json(frame.version, style=style)
         value = {"message": frame.message.NAME, "version": frame.version, "header": header, "body": body}
         expected += json.dumps(value, ensure_ascii=False, indent=None if how else 2) + "\n"
-    assert run("decode", "--frame", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
+    assert run("decode", "--frames", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
 
 
 # ---------------------------------------------------------------- the JSON form
 
 
 def test_a_frame_says_all_that_encode_needs() -> None:
-    decoded = run("decode", "--frame", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
+    decoded = run("decode", "--frames", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
     assert decoded.stdout == lines(FRAME, FRAME)
-    assert run("encode", "--frame", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
+    assert run("encode", "--frames", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
 
 
 def test_without_jsonl_values_stand_one_behind_the_other() -> None:
-    decoded = run("decode", "--frame", "request", "--hex", stdin=FRAME_HEX * 2)
+    decoded = run("decode", "--frames", "request", "--hex", stdin=FRAME_HEX * 2)
     assert decoded.stdout == (json.dumps(FRAME, indent=2) + "\n") * 2
-    assert run("encode", "--frame", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
+    assert run("encode", "--frames", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
 
 
 @pytest.mark.parametrize(
@@ -138,21 +138,21 @@ def test_without_jsonl_values_stand_one_behind_the_other() -> None:
 )
 def test_what_a_header_lacks_are_defaults(header: dict[str, Any], fields: str) -> None:
     value = {"message": "LeaveGroupRequest", "version": 0, "body": LEAVE, **header}
-    made = run("encode", "--frame", "request", "--hex", stdin=json.dumps(value))
+    made = run("encode", "--frames", "request", "--hex", stdin=json.dumps(value))
     assert made.stdout == f"{len(fields + LEAVE_HEX) // 2:08x}{fields}{LEAVE_HEX}\n"
 
 
 def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
     (tmp_path / "body.json").write_text(json.dumps(LEAVE))
-    words = ["encode", "--frame", "request", "LeaveGroupRequest", "0", "--hex"]
+    words = ["encode", "--frames", "request", "LeaveGroupRequest", "0", "--hex"]
     assert run(*words, str(tmp_path / "body.json")).stdout == f"00000010000d0000000000000000{LEAVE_HEX}\n"
     assert run(*words, "-", stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
 
 
 def test_messages_without_headers() -> None:
-    made = run("encode", "LeaveGroupRequest", "0", "--frame", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
+    made = run("encode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
     assert made.stdout_bytes == stream([bytes.fromhex(LEAVE_HEX)] * 2)
-    decoded = run("decode", "LeaveGroupRequest", "0", "--frame", "message", "--jsonl", stdin=made.stdout_bytes)
+    decoded = run("decode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=made.stdout_bytes)
     assert decoded.stdout == lines(LEAVE, LEAVE)
 
 
@@ -169,7 +169,7 @@ def test_a_message_of_no_bytes_is_an_empty_line() -> None:
 
 @pytest.mark.parametrize("words", [["decode"], ["encode"], ["decode", "--hex"], ["decode", "--jsonl"]])
 def test_nothing_in_is_nothing_out(words: list[str]) -> None:
-    result = run(*words, "--frame", "request")
+    result = run(*words, "--frames", "request")
     assert (result.exit_code, result.output) == (0, "")
 
 
@@ -177,8 +177,8 @@ def test_unknown_tags_are_kept() -> None:
     header = {**HEADER, "requestApiVersion": 4, "_unknownTags": {"5": "AQI="}}
     body = {"groupId": "g", "members": [], "_unknownTags": {"9": ""}}
     text = lines({"message": "LeaveGroupRequest", "version": 4, "header": header, "body": body})
-    made = run("encode", "--frame", "request", "--jsonl", stdin=text)
-    assert run("decode", "--frame", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
+    made = run("encode", "--frames", "request", "--jsonl", stdin=text)
+    assert run("decode", "--frames", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
 
 
 # ---------------------------------------------------------------- custom protocols
@@ -191,12 +191,12 @@ def test_a_protocol_of_ones_own(options: list[str], tmp_path: Path, monkeypatch:
     assert run("init", name, *options).exit_code == 0
     monkeypatch.syspath_prepend(str(tmp_path / "src"))
     if options:
-        refused(run("decode", "--frame", "request"), "no RequestHeader", "--frame message", code=2)
-        text, words = lines({"name": "Ada"}), ["HelloRequest", "0", "--frame", "message"]
+        refused(run("decode", "--frames", "request"), "no RequestHeader", "--frames message", code=2)
+        text, words = lines({"name": "Ada"}), ["HelloRequest", "0", "--frames", "message"]
     else:
         header = {"requestApiKey": 1, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
         text = lines({"message": "HelloRequest", "version": 0, "header": header, "body": {"name": "Ada"}})
-        words = ["--frame", "request"]
+        words = ["--frames", "request"]
     made = run("encode", *words, "--jsonl", stdin=text)
     assert made.exit_code == 0, made.stderr
     assert run("decode", *words, "--jsonl", stdin=made.stdout_bytes).stdout == text
@@ -221,21 +221,21 @@ BAD_STREAMS = [
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS)
 def test_a_fault_has_its_frame_and_those_before_are_printed(data: bytes, words: str) -> None:
-    refused(run("decode", "--frame", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
+    refused(run("decode", "--frames", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS[4:])
 def test_keep_going_prints_raw_frames_and_goes_on(data: bytes, words: str) -> None:
-    decoded = run("decode", "--frame", "request", "--jsonl", "--keep-going", stdin=data + GOOD)
+    decoded = run("decode", "--frames", "request", "--jsonl", "--keep-going", stdin=data + GOOD)
     first, raw, last = [json.loads(line) for line in decoded.stdout.splitlines()]
     assert (decoded.exit_code, first, last) == (1, FRAME, FRAME)
     assert words in decoded.stderr and set(raw) == {"raw", "error"}
     assert stream([base64.b64decode(raw["raw"])]) == data[len(GOOD) :]
-    assert run("encode", "--frame", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == data + GOOD
+    assert run("encode", "--frames", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == data + GOOD
 
 
 def test_a_frame_may_not_be_longer_than_a_limit() -> None:
-    words = ["decode", "--frame", "request", "--jsonl", "--limit"]
+    words = ["decode", "--frames", "request", "--jsonl", "--limit"]
     assert run(*words, "bytes=18", stdin=GOOD).exit_code == 0
     refused(run(*words, "bytes=17", stdin=GOOD), "size 18, expected at most 17", code=1)
 
@@ -248,7 +248,7 @@ BAD_LINES = [
     (lines({**FRAME, "mesage": 1}), "line 3: a frame has no key 'mesage'; did you mean 'message'?"),
     (lines({**FRAME, "message": 7}), "line 3: message: 7 is not a name"),
     (lines({**FRAME, "message": "LeaveGroupRequst"}), "'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'?"),
-    (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, but --frame"),
+    (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, but --frames"),
     (lines({**FRAME, "message": "RequestHeader"}), "line 3: RequestHeader is a header"),
     (lines({**FRAME, "version": "0"}), "line 3: version: '0' is not a version number"),
     (lines({**FRAME, "version": True}), "line 3: version: True is not a version number"),
@@ -265,39 +265,39 @@ BAD_LINES = [
 @pytest.mark.parametrize(("text", "words"), BAD_LINES)
 def test_a_bad_line_has_its_number_and_those_before_are_written(text: str | bytes, words: str) -> None:
     data = text.encode() if isinstance(text, str) else text
-    result = run("encode", "--frame", "request", "--jsonl", "--hex", stdin=lines(FRAME).encode() + b"\n" + data)
+    result = run("encode", "--frames", "request", "--jsonl", "--hex", stdin=lines(FRAME).encode() + b"\n" + data)
     refused(result, words, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 def test_a_bad_value_has_its_number_and_line() -> None:
     text = json.dumps(FRAME, indent=2)
     refused(
-        run("encode", "--frame", "request", "--hex", stdin=f"{text}\n{{}}"),
+        run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{}}"),
         "frame 2: the key 'message' is missing",
         code=1,
         stdout=f"{FRAME_HEX}\n",
     )
     place = f"line {len(text.splitlines()) + 1}, column 2"
-    refused(run("encode", "--frame", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
+    refused(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
         (["decode"], "give MESSAGE VERSION"),
-        (["decode", "--frame", "message"], "give MESSAGE VERSION"),
-        (["decode", "--frame", "response"], "give API VERSION, or --requests FILE"),
-        (["decode", "--frame", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
-        (["decode", "--frame", "response", "Metadata", "99"], "has no version 99"),
-        (["decode", "--frame", "response", "Metadata", "x"], "'x' is not a version number"),
-        (["decode", "--frame", "reqest"], "'reqest' is not one of"),
-        (["decode", "--frame", "request", "a", "b"], "give at most one FILE; unexpected argument 'b'"),
-        (["decode", "--frame", "request", "--requests", "x"], "--requests needs --frame response"),
-        (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "need --frame"),
-        (["decode", "LeaveGroupRequest", "0", "--keep-going"], "need --frame"),
+        (["decode", "--frames", "message"], "give MESSAGE VERSION"),
+        (["decode", "--frames", "response"], "give API VERSION, or --requests FILE"),
+        (["decode", "--frames", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
+        (["decode", "--frames", "response", "Metadata", "99"], "has no version 99"),
+        (["decode", "--frames", "response", "Metadata", "x"], "'x' is not a version number"),
+        (["decode", "--frames", "reqest"], "'reqest' is not one of"),
+        (["decode", "--frames", "request", "a", "b"], "give at most one FILE; unexpected argument 'b'"),
+        (["decode", "--frames", "request", "--requests", "x"], "--requests needs --frames response"),
+        (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "need --frames"),
+        (["decode", "LeaveGroupRequest", "0", "--keep-going"], "need --frames"),
         (["decode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
         (["encode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
-        (["encode", "--frame", "request", "LeaveGroupResponse", "0"], "is a response, not a request"),
+        (["encode", "--frames", "request", "LeaveGroupResponse", "0"], "is a response, not a request"),
     ],
 )
 def test_wrong_usage(words: list[str], text: str) -> None:
@@ -305,15 +305,15 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    refused(run("decode", "--frame", "request", str(tmp_path)), "is a directory; give a file", code=2)
-    refused(run("encode", "--frame", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
-    words = ["decode", "--frame", "response", "--requests", "nosuch.bin"]
+    refused(run("decode", "--frames", "request", str(tmp_path)), "is a directory; give a file", code=2)
+    refused(run("encode", "--frames", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
+    words = ["decode", "--frames", "response", "--requests", "nosuch.bin"]
     refused(run(*words), "nosuch.bin: can't be read: No such file", code=2)
 
 
 def test_a_response_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
-    words = ["decode", "--frame", "response", "--requests", str(tmp_path / "sent.bin")]
+    words = ["decode", "--frames", "response", "--requests", str(tmp_path / "sent.bin")]
     refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)
     refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
@@ -345,7 +345,7 @@ def test_reused_correlation_ids(
     tmp_path: Path, asked: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str
 ) -> None:
     (tmp_path / "sent.bin").write_bytes(stream(list(asked)))
-    words = ("decode", "--jsonl", "--frame", "response", "--requests", str(tmp_path / "sent.bin"))
+    words = ("decode", "--jsonl", "--frames", "response", "--requests", str(tmp_path / "sent.bin"))
     done = run(*words, stdin=stream(list(answers)))
     assert [json.loads(line)["message"] for line in done.stdout.splitlines()] == want
     assert (done.exit_code, error in done.stderr) == (int(bool(error)), True), done.stderr
@@ -360,7 +360,7 @@ def process(*words: str, stdout: int, stderr: int | None = None) -> "subprocess.
 
 
 def test_frames_are_printed_as_they_come() -> None:
-    with process("decode", "--frame", "request", "--jsonl", stdout=subprocess.PIPE) as running:
+    with process("decode", "--frames", "request", "--jsonl", stdout=subprocess.PIPE) as running:
         assert running.stdin is not None and running.stdout is not None
         for _ in range(2):
             running.stdin.write(GOOD)
@@ -373,7 +373,7 @@ def test_frames_are_printed_as_they_come() -> None:
 def test_a_reader_that_goes_away_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    with process("decode", "--frame", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:
+    with process("decode", "--frames", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:
         os.close(writer)
         _, said = running.communicate(GOOD * 1000)
     assert said == b""
@@ -397,7 +397,7 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
 
 @pytest.mark.parametrize(("words", "code", "text"), [
     (("decode", "--where", "api=Fetch"), 2, "--where needs --capture"),
-    (("decode", "--capture", "--frame", "request"), 2, "--capture can't be combined with --frame"),
+    (("decode", "--capture", "--frames", "request"), 2, "--capture can't be combined with --frames"),
     (("get", "--capture", "--where", "api=Fetsch", "FetchRequest", "max_bytes"), 2, "did you mean 'Fetch'?"),
     (("decode", "--capture", "--where", "error=unkown_member_id"), 2, "did you mean 'UNKNOWN_MEMBER_ID'?"),
     (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 2, "'orders' is text"),

@@ -89,14 +89,14 @@ def test_standard_input(project: Path) -> None:
     assert validate("-", stdin=text).exit_code == 0
     done = validate("-", "--output-format", "json", stdin=text.replace("int64", "int65"))
     assert done.exit_code == 1
-    assert [found["file"] for found in json.loads(done.stdout)] == ["<stdin>"]
+    assert [found["file"] for found in json.loads(done.stdout)] == ["standard input"]
 
 
 def test_standard_input_that_is_no_text(project: Path) -> None:
     done = validate("-", "--output-format", "json", stdin=b"\n\xff")
     assert done.exit_code == 1
     (found,) = json.loads(done.stdout)
-    assert (found["rule"], found["file"], found["line"]) == ("TW102", "<stdin>", 2)
+    assert (found["rule"], found["file"], found["line"]) == ("TW102", "standard input", 2)
 
 
 GAP = [{"name": "Nonce", "type": "int64", "versions": "1+", "tag": 5, "taggedVersions": "1+"}]

@@ -8,7 +8,14 @@ import click
 
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
+from tagwire_cli.arguments.options import (
+    frames_option,
+    limit_option,
+    limits_of,
+    package_option,
+    port_option,
+    show_sensitive_option,
+)
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.paths import InputPath
 
@@ -17,16 +24,8 @@ from tagwire_cli.paths import InputPath
 @click.argument("path", metavar="FILE", type=InputPath())
 @click.option("--filter", "text", metavar="WORDS", default="", help="Start with this filter, such as 'api=Fetch'.")
 @click.option("--follow", "follows", is_flag=True, help="Keep reading as the input grows, and stay on the last entry.")
-@click.option(
-    "--frames", "stream", type=click.Choice(["request", "response"]), help="The input is frames, each after its size."
-)
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=9092,
-    show_default=True,
-    help="The port of the brokers, in pcap files.",
-)
+@frames_option(("request", "response"))
+@port_option
 @click.option(
     "--record-format",
     "--format",
@@ -50,7 +49,7 @@ def command(
     path: Path,
     text: str,
     follows: bool,
-    stream: str | None,
+    kind: str | None,
     port: int,
     format_name: str | None,
     records: str | None,
@@ -85,7 +84,7 @@ def command(
     registry = find_registry(package)
     formats = formats_of(format_name, only=only_format)
     settings = ExplainSettings(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
-    how = OpenOptions(settings, port, stream, format_name is not None, follows)
+    how = OpenOptions(settings, port, kind, format_name is not None, follows)
     try:
         browser = Browser(open_listing(path, how), registry, path.name or str(path), text=text, follows=follows)
     except FilterError as error:

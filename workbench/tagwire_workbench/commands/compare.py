@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.options import package_option, port_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
@@ -25,9 +25,10 @@ _SHOWN: Final = 6
 @click.argument("a", metavar="A", type=InputPath(folders=False, allow_dash=True, is_text=True))
 @click.argument("b", metavar="B", type=InputPath(folders=False, allow_dash=True, is_text=True))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@port_option
 @show_sensitive_option
 @package_option
-def command(a: str, b: str, as_json: bool, package: str | None) -> None:
+def command(a: str, b: str, as_json: bool, port: int, package: str | None) -> None:
     """Show what two captures have in common, and what only one has.
 
     The first table lists the versions of each message in A and in B, with the number
@@ -45,7 +46,7 @@ def command(a: str, b: str, as_json: bool, package: str | None) -> None:
 
     registry = find_registry(package)
     require_headers(registry)
-    usages = [CaptureUsage(registry, captured_frames(file, registry)) for file in (a, b)]
+    usages = [CaptureUsage(registry, captured_frames(file, registry, port=port)) for file in (a, b)]
     messages = compare_captures(*usages)
     if as_json:
         files = [_file(*each) for each in zip((a, b), usages, strict=True)]

@@ -13,7 +13,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.numbers import Seconds
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -49,7 +49,7 @@ _CLOSING: Final = 2.0
 @click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
 @click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
 @click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@json_lines_option
 @package_option
 def command(
     server: "Address",

@@ -11,7 +11,7 @@ import click
 
 from tagwire.text_format import count, shown
 from tagwire_cli.arguments.numbers import Seconds
-from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.options import json_lines_option, package_option, port_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
@@ -61,7 +61,8 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 )
 @click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
 @click.option("--summary", "as_summary", is_flag=True, help="Count the responses in which each field differs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, for each recorded response.")
+@json_lines_option
+@port_option
 @show_sensitive_option
 @package_option
 def command(
@@ -74,6 +75,7 @@ def command(
     is_paced: bool,
     as_summary: bool,
     as_json: bool,
+    port: int,
     package: str | None,
 ) -> None:
     """Send the requests of CAPTURE to a server, and compare the responses.
@@ -107,7 +109,7 @@ def command(
 
     registry = find_registry(package)
     require_headers(registry)
-    lines = captured_frames(file, registry, closes=True)
+    lines = captured_frames(file, registry, port=port, closes=True)
     chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
     played = list(steps(registry, chosen, file))
     paths = Ignored(registry, ignored, _responses(registry, played))

@@ -8,7 +8,8 @@ minimised inputs have the same form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
@@ -16,6 +17,7 @@ from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.message.base import Message
+from tagwire_cli.arguments.options import frames_option
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -160,21 +162,37 @@ def key_bytes(cls: type[Message], version: int) -> bytes:
 
 
 KINDS: Final = ("request", "response")
+_ANY: Final = "any"
 _PREFIXES: Final = ("size", "key")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
-    """Add the options `--kind`, `--frames` (as `in_frames`) and `--prefix`."""
+    """Add the options `--kind`, `--frames` and `--prefix`, as `kind`, `in_frames` and `prefix`."""
+    frames_help = "Inputs are requests and responses with headers, or only frames of this kind."
+    function = _with_kind(function)
     for option in (
         click.option(
             "--prefix",
             type=click.Choice(_PREFIXES),
             help="Each input begins with its size, or with API key and version.",
         ),
-        click.option("--frames", "in_frames", is_flag=True, help="Inputs are requests and responses with headers."),
-        click.option("--kind", type=click.Choice(KINDS), help="Inputs are messages of this kind only."),
+        frames_option((*KINDS, _ANY), frames_help, is_flag=False, flag_value=_ANY),
+        click.option("--kind", "message_kind", type=click.Choice(KINDS), help="Inputs are messages of this kind only."),
     ):
         function = option(function)
     return function
+
+
+def _with_kind(function: F) -> F:
+    """Make one `kind` of the two options that name it."""
+
+    @wraps(function)
+    def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:
+        named = {each for each in (kind, message_kind) if each not in (None, _ANY)}
+        if len(named) > 1:
+            raise click.UsageError(f"--frames {kind} and --kind {message_kind} contradict each other; give one.")
+        return function(*words, kind=named.pop() if named else None, in_frames=kind is not None, **options)
+
+    return cast(F, called)

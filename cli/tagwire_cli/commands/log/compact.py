@@ -11,13 +11,12 @@ import click
 
 from tagwire_cli.arguments.log_options import (
     format_option,
-    json_option,
     lenient_option,
     output_options,
     paths_argument,
 )
 from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
-from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line, write_line
@@ -91,7 +90,7 @@ def rule_options(function: F) -> F:
 @rule_options
 @lenient_option
 @format_option
-@json_option
+@json_lines_option
 @limit_option
 def command(
     paths: Sequence[Path],

@@ -10,14 +10,13 @@ import click
 from tagwire_cli.arguments.log_options import (
     conversion_options,
     format_option,
-    json_option,
     lenient_option,
     new_format_option,
     output_options,
     paths_argument,
 )
 from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
-from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
@@ -47,7 +46,7 @@ _COLUMNS = (
 @output_options
 @lenient_option
 @format_option
-@json_option
+@json_lines_option
 @limit_option
 def command(
     paths: Sequence[Path],

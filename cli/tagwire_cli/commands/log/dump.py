@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
+from tagwire_cli.arguments.options import (
+    json_lines_option,
+    limit_option,
+    limits_of,
+    package_option,
+    show_sensitive_option,
+)
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.log_filter import RecordFilter, Template, Time
 from tagwire_cli.output.skipped import Skipped
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--partial", is_flag=True, help="Leave out a truncated batch at the end of a log.")
 @lenient_option
 @format_option
-@json_option
+@json_lines_option
 @show_sensitive_option
 @limit_option
 @package_option

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, output_options, paths_argument
+from tagwire_cli.arguments.log_options import format_option, output_options, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, work_of
-from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, write_json_line, write_line
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @paths_argument
 @output_options
 @format_option
-@json_option
+@json_lines_option
 @limit_option
 def command(
     paths: Sequence[Path], output: Path, resumes: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
-from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
@@ -36,7 +36,7 @@ _COLUMNS = (
 @paths_argument
 @lenient_option
 @format_option
-@json_option
+@json_lines_option
 @limit_option
 def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count batches, records, formats and codecs of segments.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
-from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @paths_argument
 @lenient_option
 @format_option
-@json_option
+@json_lines_option
 @limit_option
 def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Check logs: checksums, lengths, offsets, indexes, checkpoints.

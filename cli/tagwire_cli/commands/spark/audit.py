@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import opened_session, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
@@ -34,7 +35,7 @@ _COLUMNS: Final = (
     help="The port of the brokers, in network captures; default: 9092.",
 )
 @click.option("--leftovers", is_flag=True, help="List the files that killed writes left in log folders.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
+@json_lines_option
 @storage_option
 @spark_options
 def command(

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option
+from tagwire_cli.arguments.log_options import format_option
+from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import (
     location_argument,
     opened_session,
@@ -22,7 +23,7 @@ from tagwire_cli.commands.log.compact import print_compaction, rule_options
 @output_option("DIR", "Write the partitions to this folder")
 @rule_options
 @format_option
-@json_option
+@json_lines_option
 @storage_option
 @spark_options
 def command(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option
+from tagwire_cli.arguments.log_options import format_option
+from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import (
     location_argument,
     opened_session,
@@ -35,7 +36,7 @@ _COLUMNS: Final = (
 @click.option("--columns", metavar="NAME,...", help="The columns of the table; default: all of kafka_log.")
 @click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")
 @format_option
-@json_option
+@json_lines_option
 @storage_option
 @spark_options
 def command(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from tagwire_cli.arguments.log_options import json_option
+from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import Location, opened_session, output_option, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
@@ -17,7 +17,7 @@ _EXPORT: Final = Location(exists=True, file_okay=False, path_type=Path)
 @click.command("import")
 @click.argument("parquet", metavar="PARQUET", type=_EXPORT)
 @output_option("DIR", "Write the logs to this folder")
-@json_option
+@json_lines_option
 @storage_option
 @spark_options
 def command(

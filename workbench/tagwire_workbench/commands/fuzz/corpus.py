@@ -70,7 +70,7 @@ def command(
     \b
     Examples:
       tagwire fuzz corpus MetadataResponse --versions 9+ --output seeds
-      tagwire fuzz corpus --kind request --frames --output seeds --dictionary requests.dict
+      tagwire fuzz corpus --frames request --output seeds --dictionary requests.dict
       tagwire fuzz corpus --kind response --prefix key --output seeds
     """
     from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds

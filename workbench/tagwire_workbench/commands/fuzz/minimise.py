@@ -82,7 +82,7 @@ def command(
     \b
     Examples:
       tagwire fuzz minimise crash-1 MetadataResponse 12 --target target:target --output small
-      tagwire fuzz minimise crash-1 --frames --command "./target {}" --output small
+      tagwire fuzz minimise crash-1 --frames request --command "./target {}" --output small
     """
     from tagwire_workbench.fuzzing.minimise import minimise
 

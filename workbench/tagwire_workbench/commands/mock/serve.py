@@ -11,7 +11,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.numbers import Seconds
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -33,7 +33,7 @@ T = TypeVar("T")
 @click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines can reach.")
 @click.option("--check", "is_check", is_flag=True, help="Only check the script.")
 @click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@json_lines_option
 @package_option
 def command(
     file: Path,
@@ -124,7 +124,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints JSON lines: for a request its position, then the output of `tagwire decode --frame request`."""
+    """Prints JSON lines: for a request its position, then the output of `tagwire decode --frames request`."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry
