@@ -38,7 +38,7 @@ function rest() {
 onmessage = async (event) => {
   const { id, question } = event.data;
   try {
-    const pyodide = await (/"call": ?"spec"|"kind": ?"format"/.test(question) ? rest() : started);
+    const pyodide = await (/"call": ?"(spec|own)"|"kind": ?"format"|"text": ?"(d4c3b2a1|a1b2c3d4|4d3cb2a1|0a0d0d0a|1f8b)/.test(question) ? rest() : started);
     const ask = pyodide.globals.get("answer");
     const answer = ask(question);
     ask.destroy();

@@ -27,34 +27,55 @@
 }
 `;
 
+  const RELEASED = SPEC.replace('"int64"', '"int32"');
+
   if (location.protocol === "file:") {
     status.textContent = "A browser runs Python only for pages that come from a server. Start one in the folder of the site: python3 -m http.server --bind 127.0.0.1 8000";
     status.classList.add("tw-error");
     return;
   }
   const begun = performance.now();
-  const worker = new Worker(new URL("playground-worker.js", document.querySelector("script[src$='playground.js']").src), { type: "module" });
+  const script = document.querySelector("script[src$='playground.js']").src;
   const waiting = new Map();
-  let last = 0, tree = null, shown = null;
-  worker.onmessage = (event) => {
-    const data = event.data;
-    if (data.failed) { status.textContent = "Python could not be started: " + data.failed; status.classList.add("tw-error"); }
-    else if (data.stage === "ready") {
-      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      status.textContent = "Ready after " + seconds + " seconds";
-      host.dataset.ready = seconds;
-      ask({ call: "messages" }).then((found) => {
-        for (const name of Object.keys(found.messages)) { host.querySelector("datalist").append(new Option(found.messages[name], name)); }
-      });
-    } else if (data.stage) { status.textContent = data.stage + "..."; }
-    else { waiting.get(data.id)(JSON.parse(data.answer)); waiting.delete(data.id); }
-  };
-  worker.onerror = (event) => { status.textContent = "Python could not be started: " + (event.message || "the worker failed to load"); status.classList.add("tw-error"); };
+  let last = 0, tree = null, ownTree = null, shown = null;
+
+  /* The worker starts after the cache, so that the cache sees what the worker loads. */
+  async function cached() {
+    if (!navigator.serviceWorker) { return; }
+    try {
+      const found = await navigator.serviceWorker.register(new URL("playground-cache.js", script));
+      const cache = found.active || found.waiting || found.installing;
+      if (cache.state === "activated") { return; }
+      await new Promise((resolve) => { cache.addEventListener("statechange", () => { if (cache.state === "activated") { resolve(); } }); setTimeout(resolve, 1000); });
+    } catch (error) { /* a private window, for one: Python loads without a cache */ }
+  }
+
+  function failed(text) { status.textContent = "Python could not be started: " + text; status.classList.add("tw-error"); }
+
+  const started = cached().then(() => {
+    const worker = new Worker(new URL("playground-worker.js", script), { type: "module" });
+    worker.onerror = (event) => failed(event.message || "the worker failed to load");
+    worker.onmessage = (event) => {
+      const data = event.data;
+      if (data.failed) { failed(data.failed); }
+      else if (data.stage === "ready") {
+        const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+        status.textContent = "Ready after " + seconds + " seconds";
+        host.dataset.ready = seconds;
+        ask({ call: "messages" }).then((found) => {
+          for (const name of Object.keys(found.messages)) { host.querySelector("datalist").append(new Option(found.messages[name], name)); }
+        });
+      } else if (data.stage) { status.textContent = data.stage + "..."; }
+      else { waiting.get(data.id)(JSON.parse(data.answer)); waiting.delete(data.id); }
+    };
+    return worker;
+  });
 
   function ask(question) {
     last += 1;
-    worker.postMessage({ id: last, question: JSON.stringify(question) });
-    return new Promise((resolve) => waiting.set(last, resolve));
+    const id = last;
+    started.then((worker) => worker.postMessage({ id: id, question: JSON.stringify(question) }));
+    return new Promise((resolve) => waiting.set(id, resolve));
   }
 
   /* Only the latest request of each kind is sent and shown. */
@@ -80,6 +101,22 @@
 
   function showBytes(found) {
     const fault = find("fault");
+    find("read").textContent = found.read || "";
+    const candidates = find("candidates");
+    candidates.hidden = !(found.candidates || []).length;
+    candidates.replaceChildren("Read it as ", ...(found.candidates || []).map((each) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = each.label;
+      button.addEventListener("click", () => {
+        find("kind").value = each.kind;
+        find("message").value = each.kind === "response" ? each.words[0].replace(/Response$/, "") : each.words[0];
+        find("version").value = each.words[1];
+        kindChanged();
+        explain(0);
+      });
+      return button;
+    }));
     const said = found.error || found.fault || "";
     fault.hidden = !said || !find("bytes").value.trim();
     fault.textContent = said;
@@ -126,18 +163,39 @@
     const choice = find("layout"), kept = choice.value;
     choice.replaceChildren(...(found.layouts || []).map((each) => new Option("version " + each.version, each.version)));
     choice.value = (found.layouts || []).some((each) => each.version === kept) ? kept : choice.options.length ? choice.options[choice.options.length - 1].value : "";
-    choice.onchange = () => { find("layout-text").textContent = ((found.layouts || []).find((each) => each.version === choice.value) || { text: "" }).text; };
+    choice.onchange = () => { find("layout-text").textContent = ((found.layouts || []).find((each) => each.version === choice.value) || { text: "" }).text; own(0); };
     choice.onchange();
     host.dataset.answered = (+host.dataset.answered || 0) + 1;
     remember();
   }
   const spec = latest(() => ({ call: "spec", text: find("spec").value, released: find("released").value }), showSpec);
 
+  /* The bytes of the visitor's own message, by the spec and the version of the layout. */
+  const own = latest(() => ({ call: "own", text: find("spec").value, data: find("own").value, version: find("layout").value || "0" }), (found) => {
+    const said = find("own").value.trim() ? found.error || found.fault : "", place = find("own-tree");
+    find("own-fault").hidden = !said;
+    find("own-fault").textContent = said;
+    place.hidden = !found.tree || !find("own").value.trim();
+    if (!found.tree) { return; }
+    place.style.height = "300px";
+    if (ownTree) { ownTree.update(found.tree); } else { ownTree = window.tagwireTree(place, found.tree); }
+    document.body.dispatchEvent(new Event("tagwire-theme"));
+  });
+
+  async function takeFile(file) {
+    if (!file) { return; }
+    const bytes = new Uint8Array(await file.slice(0, 1 << 20).arrayBuffer());
+    find("kind").value = "guess";
+    kindChanged();
+    find("bytes").value = bytes.some((each) => each < 9 || each > 126) ? Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("") : new TextDecoder().decode(bytes);
+    explain(0);
+  }
+
   function showTab(name) {
     host.querySelectorAll("[data-panel]").forEach((each) => { each.hidden = each.dataset.panel !== name; });
-    host.querySelectorAll("[data-tab]").forEach((each) => each.setAttribute("aria-selected", String(each.dataset.tab === name)));
+    host.querySelectorAll("[data-tab]").forEach((each) => { each.setAttribute("aria-selected", String(each.dataset.tab === name)); each.tabIndex = each.dataset.tab === name ? 0 : -1; });
     host.dataset.shows = name;
-    if (name === "spec") { if (!find("spec").value) { find("spec").value = SPEC; find("released").value = SPEC; } spec(0); } else { explain(0); }
+    if (name === "spec") { if (!find("spec").value) { find("spec").value = SPEC; find("released").value = RELEASED; } spec(0); } else { explain(0); }
   }
 
   function kindChanged() {
@@ -190,6 +248,18 @@
   find("bytes").addEventListener("input", () => explain(300));
   ["spec", "released"].forEach((each) => find(each).addEventListener("input", () => spec(400)));
   host.querySelectorAll("[data-tab]").forEach((each) => each.addEventListener("click", () => showTab(each.dataset.tab)));
+  host.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") { return; }
+    const other = [...host.querySelectorAll("[data-tab]")].find((each) => each.dataset.tab !== host.dataset.shows);
+    other.focus();
+    showTab(other.dataset.tab);
+  });
+  find("own").addEventListener("input", () => own(300));
+  find("file").addEventListener("change", (event) => takeFile(event.target.files[0]));
+  host.addEventListener("dragover", (event) => event.preventDefault());
+  host.addEventListener("drop", (event) => { event.preventDefault(); takeFile(event.dataTransfer.files[0]); });
   window.addEventListener("hashchange", () => showTab(recall(location.hash.slice(1))));
+  const first = document.getElementById("tw-first");
+  if (first && !location.hash) { recall(EXAMPLES["a request of a client"]); showBytes(JSON.parse(first.textContent)); host.dataset.answered = 0; }
   showTab(recall(location.hash.slice(1) || EXAMPLES["a request of a client"]));
 })();

@@ -9,8 +9,11 @@ from typing import Final
 
 from click.testing import CliRunner
 
+import tagwire_messages
+from tagwire.explain.trace import trace_request
 from tagwire_cli.app import app
-from tagwire_site.rendering import ROOT
+from tagwire_site.rendering import ROOT, render
+from tagwire_site.trees import Sample, samples_json
 
 __all__ = ["doc_pages", "relinked"]
 
@@ -27,6 +30,10 @@ _NAMED: Final = {
 _LINK: Final = re.compile(r"(?<=\]\()(?!#|[a-z]+:)([^)\s]+)(?=\))")
 _COMMAND: Final = re.compile(r"^## tagwire ([\w -]+)\n\n.*\n", re.MULTILINE)
 """The heading of a command, and the first line of its help."""
+_CARDS: Final = re.compile(r"(?:^\*\*[^*]+\.\*\* (?:.+\n)+\n){6}", re.MULTILINE)
+"""The six paragraphs on the home page that each begin with a bold title."""
+_OUTPUT: Final = re.compile(r"(\$ tagwire explain ([0-9a-f]+)\n)(?:.*\n)*?```\n")
+"""The first command of the home page, its bytes, and its output up to the end of the block."""
 _FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
 
 
@@ -40,6 +47,8 @@ def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
         if place.endswith(".md"):
             text = relinked(data.decode("utf-8"), source, places, _forge(root))
             pages[place] = _COMMAND.sub(_with_help, text) if place.startswith("cli-") else text
+            if place == "index.md":
+                pages[place] = _CARDS.sub(_with_cards, _OUTPUT.sub(_with_tree, text, count=1))
     return pages
 
 
@@ -52,6 +61,18 @@ def _with_help(heading: re.Match[str]) -> str:
         .output
     )
     return f"{heading[0]}\n```text\n{text}```\n"
+
+
+def _with_cards(paragraphs: re.Match[str]) -> str:
+    cards = (each.replace("\n", "\n    ") for each in paragraphs[0].strip().split("\n\n"))
+    return '<div class="grid cards" markdown>\n\n' + "".join(f"-   {each}\n\n" for each in cards) + "</div>\n\n"
+
+
+def _with_tree(command: re.Match[str]) -> str:
+    """Return the first command with the tree of its bytes, instead of its output."""
+    seen = trace_request(tagwire_messages.registry, bytes.fromhex(command[2]))
+    sample = Sample(f"{seen.message_name} v{seen.version}", "", [seen], f"hex={command[2]}")
+    return f"{command[1]}```\n\n{render('home.jinja', samples=samples_json([sample]))}\n"
 
 
 def _forge(root: Path) -> str:

@@ -15,18 +15,18 @@ from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.names import name_note
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import annotate, rows_of
-from tagwire.explain.trace import Trace
+from tagwire.explain.trace import Trace, trace
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, Sized, StructLayout, Type, Varint
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
-from tagwire.text_format import printable
+from tagwire.text_format import count, printable
 from tagwire_cli.explaining.explained import Explained, facts_of
 from tagwire_cli.explaining.units import ExplainSettings, Input, explain_units, explainer_of
-from tagwire_cli.input.encodings import bytes_of
+from tagwire_cli.input.encodings import bytes_of, encoding_of
 
-__all__ = ["answer", "edited", "explain", "messages", "spec"]
+__all__ = ["answer", "edited", "explain", "messages", "own", "spec"]
 
 _EDITABLE: Final = (Fixed, Varint, Sized)
 
@@ -46,7 +46,13 @@ class Question(NamedTuple):
 def answer(text: str) -> str:
     """Return the JSON result of a request: `{"call": name, ...}` with the arguments of the function of that name."""
     asked: dict[str, Any] = json.loads(text)
-    calls: dict[str, Callable[..., Any]] = {"explain": explain, "edit": edited, "spec": spec, "messages": messages}
+    calls: dict[str, Callable[..., Any]] = {
+        "explain": explain,
+        "edit": edited,
+        "spec": spec,
+        "own": own,
+        "messages": messages,
+    }
     try:
         return json.dumps(calls[asked.pop("call")](**asked))
     except Exception as error:  # shown to the visitor, the only one who can see it
@@ -72,6 +78,13 @@ def explain(**question: Any) -> dict[str, Any]:
         "fault": "; ".join(one.fault for one in found if one.fault),
         "names": [f"{trace.message_name} v{trace.version}" for one in found for trace in one.traces],
         "editable": _editable(found),
+        "read": f"Read as {encoding_of(asked.text.encode())}: {count(len(data), 'byte')}" if data else "",
+        "candidates": [
+            {"label": f"{each.kind} {each.name} v{each.version}", "kind": each.kind, "words": [each.name, each.version]}
+            for one in found
+            for each in (one.guess.candidates[:8] if one.guess and not one.traces else ())
+            if each.kind in ("response", "message")
+        ],
     }
 
 
@@ -79,8 +92,8 @@ def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
     """Set a field in a row of the tree, adjust lengths, counts and checksums, and return the result like `explain`."""
     found, _, _ = _explained(Question(**question))
     nodes = _row_nodes(found)
-    trace, node = nodes[row]
-    data = _edited(trace, node, value)
+    edited_trace, node = nodes[row]
+    data = _edited(edited_trace, node, value)
     return explain(**{**question, "text": data.hex()})
 
 
@@ -218,6 +231,19 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
     if released.strip():
         found["breaking"] = _breaking(released, text)
     return found
+
+
+def own(text: str, data: str, version: str) -> dict[str, Any]:
+    """Return bytes explained by a visitor's spec: the tree of fields, and the error if there is one."""
+    from tagwire_generator.expansion.message_classes import message_class
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.reading.spec import read_data
+
+    spec = read_data(text.encode(), file="Spec.json").message
+    if spec is None or spec.format is not None:
+        raise TagwireError("the spec has errors; correct them first")
+    seen = trace(message_class(spec, SpecOptions()), bytes_of(data.encode(), "auto"), int(version))
+    return {"tree": tree_of([Unit([], [seen])]), "fault": str(seen.error or "")}
 
 
 def _layouts(reference: str) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ There are two archives: `core.zip` explains bytes and is loaded first; `generate
 They only contain compiled modules, compiled by the same Python that runs them.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -55,6 +56,9 @@ def write_python(site: Path, npm: Path) -> None:
         node = ("node", str(FOLDER / "playground" / "compile.mjs"), str(npm / "pyodide"), str(modules))
         subprocess.run(node, check=True)
         _pack(modules, place)
+    script = site / "assets" / "playground-cache.js"
+    build = hashlib.sha256(b"".join((place / name).read_bytes() for name in ("core.zip", "generate.zip"))).hexdigest()
+    script.write_text(script.read_text("utf-8").replace("BUILD", build[:16]), "utf-8")
 
 
 def _download(wheels: Path) -> None:

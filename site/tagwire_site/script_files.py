@@ -1,14 +1,18 @@
 """Scripts and styles of the site: its own, the field tree of `tagwire explain --html`, and files from npm."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Final
 
 from tagwire.explain.html_page import component
+from tagwire_site.playground import explain
 from tagwire_site.rendering import FOLDER
 
 __all__ = ["localized", "script_files"]
 
+FIRST: Final = "000c0004000000070003646f6300026700000003026d0000"
+"""The first example of `playground.js`."""
 _SHIM: Final = "https://unpkg.com/iframe-worker/shim"
 """A script that Zensical's pages load from elsewhere, for search in pages opened as files."""
 
@@ -21,7 +25,14 @@ def script_files() -> dict[str, str | bytes]:
         files[f"assets/{path.name}"] = path.read_bytes()
     for path in sorted((FOLDER / "pages").iterdir()):
         files[path.name] = path.read_bytes()
+    files["playground.md"] = files["playground.md"].replace(b"FIRST", _first_example().encode())
     return files
+
+
+def _first_example() -> str:
+    """Return the playground's answer to its first example, which it shows while Python loads."""
+    found = json.dumps(explain(text=FIRST), separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="tw-first">{found}</script>'
 
 
 def localized(site: Path, npm: Path) -> None:

@@ -117,3 +117,31 @@ def test_one_meaning_for_each_option(path: str) -> None:
 def test_errors_name_standard_input(words: str) -> None:
     done = CliRunner().invoke(app, [*words.split(), "-"], input="{")
     assert "standard input:" in done.output and "/tmp" not in done.output
+
+
+WRONG = """\
+explain nosuch.pcap|2|nosuch.pcap: can't be read: No such file or directory
+explain 00120003000|1|odd number of hex digits (11)
+explain Metadata|2|give MESSAGE VERSION, such as MetadataRequest 12
+explain --hex {binary}|1|leave out --hex
+explain --response {binary}|2|give API VERSION, such as Metadata 12
+explain --frames request --response Metadata 12|2|give --response or --frames request, not both
+decode 3 12|2|API 3 has two messages; give MetadataRequest or MetadataResponse
+decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire explain --input auto` reads it
+decode --frames request {dump}|1|the input looks like a hex dump
+decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
+show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
+show MetadataRequest 99|2|supported versions are 0-13
+add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
+"""
+"""A wrong command line, the exit status and the answer."""
+
+
+@pytest.mark.parametrize("line", WRONG.splitlines())
+def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(bytes.fromhex(HEX))
+    (tmp_path / "dump").write_text(f"00000000: {HEX[:16]} {HEX[16:32]}\n00000010: {HEX[32:48]} {HEX[48:]}\n")
+    words, status, answer = line.split("|")
+    done = CliRunner().invoke(app, words.format(binary="binary", dump="dump").split())
+    assert done.exit_code == int(status) and answer in done.stderr, done.output

@@ -118,7 +118,7 @@ def test_the_playground_explains_as_the_command_line_does(window: Browser, site:
         seen.add(kind)
         ask(window, f"history.replaceState(null, '', '#hex={frame['hex']}'); dispatchEvent(new Event('hashchange'));")
         text = window.run(PLAY + "return play.querySelector('[data-text]').textContent")
-        assert text == explained("--guess", stdin=frame["hex"]), frame["hex"]
+        assert text == explained("--guess", stdin=frame["hex"]).replace(" --input auto", ""), frame["hex"]
     assert window.errors() == []
 
 
@@ -152,18 +152,36 @@ def test_a_spec_is_checked_generated_and_compared(window: Browser, site: str) ->
     window.open(site + "playground.html")
     window.wait(PLAY + "return play.dataset.ready && +play.dataset.answered", seconds=120)
     ask(window, "play.querySelector('[data-tab=spec]').click();")
-    assert "class OrderRequest(Message)" in window.run(PLAY + "return play.querySelector('[data-classes]').textContent")
-    ask(
-        window,
-        """const spec = play.querySelector('[data-spec]');
-        spec.value = spec.value.replace('"int64"', '"int32"'); spec.dispatchEvent(new Event('input'));""",
-    )
+    assert "class OrderRequest(Message" in window.run(PLAY + "return play.querySelector('[data-classes]').textContent")
     assert "wire TW" in window.run(PLAY + "return play.querySelector('[data-breaking]').textContent")
     ask(
         window,
         "const spec = play.querySelector('[data-spec]'); spec.value = '{'; spec.dispatchEvent(new Event('input'));",
     )
     assert "TW103" in window.run(PLAY + "return play.querySelector('[data-problems]').textContent")
+
+
+def test_the_playground_before_python_is_loaded(window: Browser, site: str) -> None:
+    window.open(site + "playground.html")
+    assert window.run(PLAY + "return !play.dataset.ready && play.querySelectorAll('.tx-row').length") > 8
+    tabs = "const tabs = [...play.querySelectorAll('[role=tab]')]; "
+    window.run(PLAY + tabs + "tabs[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));")
+    shown = "return tabs.map((tab) => !document.getElementById(tab.getAttribute('aria-controls')).hidden)"
+    assert window.run(PLAY + tabs + shown) == [False, True]
+
+
+def test_a_spec_of_ones_own_reads_bytes_and_a_candidate_is_a_button(window: Browser, site: str) -> None:
+    window.open(site + "playground.html")
+    window.wait(PLAY + "return play.dataset.ready && +play.dataset.answered", seconds=120)
+    ask(window, "play.querySelector('[data-tab=spec]').click();")
+    window.run(PLAY + """const own = play.querySelector('[data-own]');
+        own.value = '00 00 00 00 00 00 00 07 02 61 00 00'; own.dispatchEvent(new Event('input'));""")
+    window.wait(PLAY + "return play.querySelector('[data-own-tree] .tx-row')")
+    ask(window, "location.hash = '#hex=00000000000000000000000100';")
+    assert "Read as hex: 13 bytes" in window.run(PLAY + "return play.querySelector('[data-read]').textContent")
+    ask(window, "play.querySelector('[data-candidates] button').click();")
+    assert window.run(PLAY + "return play.querySelector('[data-kind]').value") == "response"
+    assert window.errors() == []
 
 
 # ---------------------------------------------------------------- the page of `tagwire explain --html`

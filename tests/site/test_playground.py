@@ -83,6 +83,18 @@ def test_a_spec_has_classes_layouts_and_a_verdict() -> None:
     assert "TW103" in ask("spec", text="{")["problems"]
 
 
+def test_a_spec_reads_bytes() -> None:
+    found = ask("own", text=SPEC, data="00 00 00 00 00 00 00 07", version="0")
+    assert found["tree"]["rows"]["value"] == ["", "7"] and found["fault"] == ""
+    assert "found 2 bytes left" in ask("own", text=SPEC, data="00 00", version="0")["fault"]
+
+
+def test_an_unclear_guess_has_candidates() -> None:
+    found = ask("explain", text="00000000000000000000000100")
+    assert found["read"] == "Read as hex: 13 bytes"
+    assert found["candidates"][0]["kind"] == "response" and len(found["candidates"]) > 1
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -43,7 +43,8 @@ def one_file(words: Sequence[str]) -> str:
 
 def _name_and_version(words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
     if len(words) < 2:
-        raise click.UsageError(f"give {wanted}.")
+        example = "MetadataRequest 12" if wanted.startswith("MESSAGE") else "Metadata 12"
+        raise click.UsageError(f"give {wanted}, such as {example}.")
     name, version, *rest = words
     number = whole_number(version)
     if number is None:

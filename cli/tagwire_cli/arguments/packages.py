@@ -87,9 +87,19 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
         if names:
             text = f"API {name} has two messages; give {names[0]} or {names[1]}"
             raise click.BadParameter(text, param_hint="MESSAGE")
-        hint = suggestion(name, registry.names(), _ALL, most=3)
+        hint = _record_format_hint(name) or suggestion(name, registry.names(), _ALL, most=3)
         raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="MESSAGE")
     return registry[name]
+
+
+def _record_format_hint(name: str) -> str:
+    """Return the command for a record format, given as `v2` or by its name; empty for any other name."""
+    import tagwire_records
+
+    for known in tagwire_records.registry.names():
+        if name in (known, tagwire_records.registry[known].FORMAT):
+            return f"for the record format, use `tagwire show {known} --package tagwire_records`"
+    return ""
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:

@@ -151,6 +151,8 @@ def _path(settings: "Settings", message: str) -> Path:
     hint = suggestion(
         message, [each.stem for each in files], "`tagwire validate` checks the spec sets of this project."
     )
+    if not files:
+        hint = "this project has no specs; `tagwire init` starts one"
     raise click.BadParameter(f"no spec set has a file {message}.json; {hint}", param_hint="MESSAGE")
 
 

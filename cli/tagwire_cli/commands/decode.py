@@ -20,8 +20,9 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
-from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex, read_bytes
+from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.captures import chosen_frames
+from tagwire_cli.input.encodings import text_hint
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
 from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say, say_error
@@ -140,8 +141,8 @@ def _decode_messages(
     try:
         text = decoder(data)
     except DecodeError as error:
-        if not is_hex and looks_like_hex(data):
-            raise InputError(HEX_HINT) from None
+        if not is_hex and (hint := text_hint(data)):
+            raise InputError(hint) from None
         say_error(error)
         again = shlex.join(
             ["tagwire", "explain", message.NAME, str(version), *repeated_options(), *([file] if file != "-" else [])]

@@ -41,6 +41,7 @@ _INDENT = "  "
 
 @click.command("show")
 @click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
+@click.argument("number", metavar="[VERSION]", required=False, type=int, shell_complete=completion.versions)
 @click.option(
     "--version",
     type=int,
@@ -51,7 +52,7 @@ _INDENT = "  "
 @click.option("--wide", is_flag=True, help="Add a column with the meaning of each field.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @package_option
-def command(name: str, version: int | None, wide: bool, as_json: bool, package: str | None) -> None:
+def command(name: str, version: int | None, number: int | None, wide: bool, as_json: bool, package: str | None) -> None:
     """Show the fields of MESSAGE by version.
 
     Fields of a struct are indented below it. Versions without an ignorable field
@@ -59,7 +60,7 @@ def command(name: str, version: int | None, wide: bool, as_json: bool, package: 
     have their default. The history below the fields lists the releases that have each
     version, and what changed in it (`tagwire diff` shows all changes).
 
-    With --version, the layout on the wire is shown: types with their length
+    With VERSION, the layout on the wire is shown: types with their length
     encoding (compact, nullable), and tagged fields in their section. A record
     format has no versions and is always shown this way.
 
@@ -69,6 +70,9 @@ def command(name: str, version: int | None, wide: bool, as_json: bool, package: 
       tagwire show OffsetCommitRequest --version 9 --wide
       tagwire show MetadataResponse --json
     """
+    if None not in (version, number):
+        raise click.UsageError("give VERSION or --version, not both.")
+    version = number if version is None else version
     registry = find_registry(package)
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":

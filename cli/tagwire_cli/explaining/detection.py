@@ -15,6 +15,7 @@ from tagwire.log.names import log_file
 from tagwire.text_format import count
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.encodings import bytes_of, encoding_of
+from tagwire_cli.paths import UnreadableFileError
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -75,10 +76,13 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
     """Read the arguments as hex. Raises click.UsageError for other words."""
     text = "".join(words)
-    if _HEX.fullmatch(text) and len(text) > 7:
+    if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")
-    if text in registry or (text.isdecimal() and len(text) < 4):
-        raise click.UsageError(f"give MESSAGE VERSION, such as {text} 0, or leave both out to have the input detected.")
+    if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
+        example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else "MetadataRequest 12"
+        raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or neither to have the input detected.")
+    if "." in text or "/" in text:
+        raise UnreadableFileError.of(words[0])
     raise click.UsageError(f"{words[0]!r} is not a file, and not hex. Give FILE, hex, or MESSAGE VERSION.")
 
 

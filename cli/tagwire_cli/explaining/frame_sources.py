@@ -13,6 +13,7 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.captures import some_on_port
 
 _NAME: Final = "captured frames"
 
@@ -62,6 +63,7 @@ def captured_frames(
     CaptureError.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
+    frames = some_on_port(frames, data, _NAME, port)
     return map(input_frame, filter(where or (lambda frame: True), paired(frames, registry)))
 
 

@@ -11,9 +11,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tagwire.captures import CaptureError, frames_of_stream, paired
+from tagwire.captures import CaptureError, frames_of_stream, paired, unzipped
 from tagwire.errors import TagwireError
-from tagwire_cli.input.bytes import read_bytes
+from tagwire.frames.packets import tcp_segments
+from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.filters import frame_test
 
 if TYPE_CHECKING:
@@ -33,8 +34,24 @@ def captured_frames(
     frame.
     """
     name = "captured frames" if file == "-" else file
-    stream = BytesIO(read_bytes(file, is_hex=False))
-    yield from paired(frames_of_stream(stream, name, registry, port=port, closes=closes), registry)
+    data = read_bytes(file, is_hex=False)
+    frames = frames_of_stream(BytesIO(data), name, registry, port=port, closes=closes)
+    yield from paired(some_on_port(frames, data, name, port), registry)
+
+
+def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
+    """Yield the frames of a capture. Raises InputError if a network capture has TCP data on other ports only."""
+    first = next(frames, None)
+    if first is not None:
+        yield first
+        yield from frames
+        return
+    stream, is_network = unzipped(BytesIO(data), data[:4], name)
+    if is_network:
+        segments = (each for each in tcp_segments(stream) if each.data)
+        ports = sorted({port for each in segments for port in (each.source_port, each.target_port)})
+        found = f"it has TCP data on ports {', '.join(map(str, ports))}" if ports else "it has no TCP data"
+        raise InputError(f"{name}: no frames on port {port}, but {found}; give the port of the brokers with --port")
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex
 
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
@@ -45,6 +45,18 @@ def encoding_of(data: bytes) -> str:
     return "binary"
 
 
+def text_hint(data: bytes) -> str:
+    """Return a remedy if undecodable bytes are the text of a tool, otherwise an empty string."""
+    if looks_like_hex(data):
+        return HEX_HINT
+    name = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
+    return (
+        f"the input looks like {name}; `tagwire explain --input auto` reads it, other commands need bytes"
+        if name
+        else ""
+    )
+
+
 def bytes_of(data: bytes, encoding: str) -> bytes:
     """Decode `data`; `auto` detects the encoding. Raises InputError, with line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
@@ -52,7 +64,7 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
         return data
     text = _text(data)
     if text is None:
-        raise InputError(f"{name} input: not text")
+        raise InputError(f"{name} input: not text; for bytes, leave out --hex and --input")
     return _PARSERS[name](text)
 
 

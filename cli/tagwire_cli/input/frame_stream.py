@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
-from tagwire_cli.input.bytes import HEX_HINT, InputError, from_hex, looks_like_hex, open_input, read_bytes
+from tagwire_cli.input.bytes import InputError, from_hex, open_input, read_bytes
+from tagwire_cli.input.encodings import text_hint
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -25,8 +26,8 @@ def at(place: str, data: bytes = b"") -> Generator[None]:
     try:
         yield
     except TagwireError as error:
-        if isinstance(error, DecodeError) and looks_like_hex(data):
-            raise InputError(HEX_HINT) from None
+        if isinstance(error, DecodeError) and (hint := text_hint(data)):
+            raise InputError(hint) from None
         if not place:
             raise
         raise InputError(f"{place}: {error}") from error
@@ -37,8 +38,8 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        if number == 1 and not is_hex and looks_like_hex(chunk):  # hex digits read as a size mean at least 800 MB
-            raise InputError(HEX_HINT)
+        if number == 1 and not is_hex and (hint := text_hint(chunk)):  # digits read as a size mean at least 800 MB
+            raise InputError(hint)
         splitter.feed(chunk)
         whole = iter(splitter)
         while True:

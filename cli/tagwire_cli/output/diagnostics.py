@@ -69,6 +69,7 @@ def print_json(problems: Sequence["Problem"]) -> None:
 
 def print_error(error: TagwireError) -> int:
     """Print an error on standard error and return its exit status."""
+    from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.settings import SettingsError
 
@@ -78,7 +79,7 @@ def print_error(error: TagwireError) -> int:
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
         say_error(f"{place}{error}")
-    return 2 if isinstance(error, (SettingsError, MissingExtraError, UnreadableFileError)) else 1
+    return 2 if isinstance(error, (EngineError, SettingsError, MissingExtraError, UnreadableFileError)) else 1
 
 
 def summary(problems: Sequence[_Graded]) -> str:

@@ -71,10 +71,11 @@ class FrameSplitter:
         size = self._size()
         if size is None:
             raise self._fault(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
-        found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
         if self.pending - _SIZE_WIDTH >= size:
             found = f"{count(self.pending, 'byte')} that hold whole frames"
-        raise self._fault(DecodeError, found, "no more than was taken")
+            raise self._fault(DecodeError, found, "all frames to be taken before the end")
+        found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
+        raise self._fault(DecodeError, found, "the whole frame")
 
     def _next(self) -> bytes | None:
         """Return the next frame, None if it is not complete."""

@@ -105,9 +105,9 @@ def test_a_command_in_a_hint_reads_the_same_input() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["nosuch.bin"], "'nosuch.bin' is not a file, and not hex"),
-        (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 0"),
-        (["3"], "give MESSAGE VERSION, such as 3 0"),
+        (["nosuch.bin"], "nosuch.bin: can't be read: No such file or directory"),
+        (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
+        (["3"], "give MESSAGE VERSION, such as MetadataRequest 12"),
     ],
 )
 def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
