@@ -24,8 +24,7 @@ def script_files() -> dict[str, str | bytes]:
     for path in sorted((FOLDER / "assets").iterdir()):
         files[f"assets/{path.name}"] = path.read_bytes()
     for path in sorted((FOLDER / "pages").iterdir()):
-        files[path.name] = path.read_bytes()
-    files["playground.md"] = files["playground.md"].replace(b"FIRST", _first_example().encode())
+        files[path.name] = path.read_text(encoding="utf-8").replace("FIRST_EXAMPLE", _first_example())
     return files
 
 

@@ -97,7 +97,7 @@ def _record_format_hint(name: str) -> str:
     import tagwire_records
 
     for known in tagwire_records.registry.names():
-        if name in (known, tagwire_records.registry[known].FORMAT):
+        if name in (known, getattr(tagwire_records.registry[known], "FORMAT", None)):
             return f"for the record format, use `tagwire show {known} --package tagwire_records`"
     return ""
 
