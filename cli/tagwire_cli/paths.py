@@ -6,12 +6,19 @@ import sys
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import click
 
 from tagwire.errors import TagwireError
-from tagwire_cli.output.echo import PREFERENCES
+
+_COPIES: Final[list[str]] = []
+"""The temporary copy of standard input, for commands that read it as a file."""
+
+
+def given_name(text: str) -> str:
+    """Write `standard input` for the path of its temporary copy."""
+    return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
 class UnreadableFileError(TagwireError):
@@ -68,5 +75,5 @@ class InputPath(click.Path):
         path = folder / self.stdin_name
         with path.open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
-        PREFERENCES.copied_input = str(path)
+        _COPIES[:] = [str(path)]
         return str(path)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
-from tagwire_cli.output.echo import PREFERENCES, given_name, say, say_error
-from tagwire_cli.paths import UnreadableFileError
+from tagwire_cli.output.echo import PREFERENCES, say, say_error
+from tagwire_cli.paths import UnreadableFileError, given_name
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem

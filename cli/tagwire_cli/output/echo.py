@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from tagwire.text_format import printable
+from tagwire_cli.paths import given_name
 
 
 @dataclass
@@ -22,17 +23,9 @@ class Preferences:
     verbose: bool = False
     color: str = "auto"
     """always, never, or auto: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
-    copied_input: str = ""
-    """The temporary copy of standard input, for commands that read it as a file."""
 
 
 PREFERENCES: Final = Preferences()
-
-
-def given_name(text: str) -> str:
-    """Write `standard input` for the path of its temporary copy."""
-    copy = PREFERENCES.copied_input
-    return text.replace(copy, "standard input") if copy else text
 
 
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:

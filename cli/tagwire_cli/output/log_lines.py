@@ -28,8 +28,8 @@ from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable, printable_json
-from tagwire_cli.output.echo import given_name
 from tagwire_cli.output.log_filter import RecordFilter
+from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Text that looks like a null or like bytes; it is printed as bytes."""

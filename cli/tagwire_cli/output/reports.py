@@ -14,8 +14,9 @@ from urllib.parse import quote
 import click
 
 import tagwire
-from tagwire_cli.output.echo import given_name, say
+from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
+from tagwire_cli.paths import given_name
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem, Rule

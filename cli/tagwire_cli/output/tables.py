@@ -17,8 +17,9 @@ import click
 
 from tagwire.text_format import printable, printable_json
 from tagwire_cli.output.diagnostics import is_coloured, is_terminal
-from tagwire_cli.output.echo import given_name, say
+from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import clear_bar
+from tagwire_cli.paths import given_name
 
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
