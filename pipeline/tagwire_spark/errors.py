@@ -109,7 +109,9 @@ def unreadable(text: str, errno: int | None = None) -> PipelineError:
 
 def loss(why: str) -> PipelineError:
     """Return the error for a log that lacks requested records."""
-    return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
+    return PipelineError(
+        "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false continues with the existing records."
+    )
 
 
 def described(error: TagwireError) -> dict[str, Any]:

@@ -378,7 +378,7 @@ def test_a_float_equals_its_default_by_its_bits(package: Any, value: float, engi
     assert pa.array(arrow.encode_column(rows, cls, 1)).to_pylist() == [data]
     for name, is_absent in absent.items():
         if not is_absent:
-            with pytest.raises(EncodeError, match="can't carry"):
+            with pytest.raises(EncodeError, match="can't represent"):
                 coders[0].encode(cls(**{name: value}))
 
 

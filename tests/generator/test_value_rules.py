@@ -117,7 +117,7 @@ def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
 
 BROKEN_JSON = [
     ({"stops": [{"city": "a", "gate": 0, "minutes": 1}] * 2}, "stops[1]", "the key of element 0"),
-    ({"text": "x", "flowers": ["r"]}, "flowers", "is there beside text"),
+    ({"text": "x", "flowers": ["r"]}, "flowers", "is given together with text"),
     ({}, "", "has no alternative"),
 ]
 
@@ -187,7 +187,7 @@ def test_several_alternatives_are_refused_where_they_are_written(package: Any) -
     value = parcel(package, text="hi")
     value.flowers = ("r",)
     error = refusal_of(package, value, 2)
-    assert error.path == "flowers" and "is set beside text" in error.reason
+    assert error.path == "flowers" and "is set, but so is text" in error.reason
     with pytest.raises(tagwire.EncodeError):
         value.which("content")
     assert [(loss.path, loss.ignorable) for loss in value.losses(2)] == [("flowers", False)]
@@ -208,7 +208,7 @@ def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> 
     two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
     error = errors_of(package, two, 2)
     assert (error.path, error.offset) == ("goods", at + 6)
-    assert (error.found, error.expected) == ("goods beside text", "one alternative of the union content")
+    assert (error.found, error.expected) == ("goods and text", "one alternative of the union content")
     lenient = package.Parcel.decode(two, 2, strict=False)
     assert (lenient.text, lenient.goods.grams) == ("hi", 9)
     traced = tagwire.trace(package.Parcel, two, 2)
@@ -238,7 +238,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
         assert form["goods"] == {"grams": 9} and not {"text", "flowers"} & {*form}
     both, none = {**form, "text": "hi"}, {key: form[key] for key in form if key != "goods"}
     for broken, path, words in (
-        (both, "goods", "is there beside text; the union content has one alternative"),
+        (both, "goods", "is given together with text, but the union content can have one alternative"),
         (none, "", "the union content has no alternative; give one of the keys text, goods, flowers"),
     ):
         with pytest.raises(tagwire.EncodeError, match=words) as error:
@@ -375,7 +375,7 @@ def test_a_rewrite_keeps_the_rules(package: Any) -> None:
     assert package.Parcel.decode(texts.rewrite(data, 2, str.upper), 2) == value.replace(text="HI")
     with pytest.raises(tagwire.EncodeError, match="no alternative of the union content"):
         texts.rewrite(data, 2, lambda _: None)
-    with pytest.raises(tagwire.EncodeError, match="flowers beside text") as error:
+    with pytest.raises(tagwire.EncodeError, match="flowers and text") as error:
         tagwire.select(package.Parcel, "flowers").rewrite(data, 2, lambda _: ("r",))
     assert error.value.path == "flowers"
     cities = tagwire.select(package.Parcel, "stops[].city", "stops[].gate")

@@ -85,7 +85,7 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
     else:
         with pytest.raises(want) as raised:
             client.send(request_)
-        assert theirs is None or "can't carry all of this message" in str(raised.value)
+        assert theirs is None or "can't represent all of this message" in str(raised.value)
         client.send(messages.ApiVersionsRequest(), 0)  # still usable
 
 

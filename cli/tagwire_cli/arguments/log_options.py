@@ -96,7 +96,7 @@ def new_format_option(**more: Any) -> Callable[[F], F]:
 
 def whatif_options(function: F) -> F:
     """Add the options of `tagwire whatif` and of its Spark job."""
-    against_help = "The format to compare with; default: that of each batch."
+    against_help = "The format to compare with; default: the format of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (
         format_option,

@@ -124,9 +124,9 @@ def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcom
     if is_fault and error is not None:
         outcome.refused.append((capture, error))
     elif is_fault:
-        outcome.failed.append((capture, "should be refused, but was accepted"))
+        outcome.failed.append((capture, "should be rejected, but was accepted"))
     elif error is not None:
-        outcome.failed.append((capture, f"was refused: {error}"))
+        outcome.failed.append((capture, f"was rejected: {error}"))
     elif again != capture.data:
         outcome.failed.append((capture, "encoded to other bytes"))
     else:
@@ -194,12 +194,12 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     say(f"{sides}, {size:,} bytes in {outcome.seconds:.2f} s")
     say(f"({rate}, loading the classes included; engine: {tagwire.engine()}).")
     if outcome.lacking:
-        say(f"Skipped {count(outcome.lacking, 'frame')} of APIs or versions that the package lacks.")
+        say(f"Skipped {count(outcome.lacking, 'frame')} of APIs or versions that the package does not have.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
     if outcome.refused:
-        say(f"Refused {count(len(outcome.refused), 'frame')} as expected, because the sender was at fault.")
+        say(f"Refused {count(len(outcome.refused), 'frame')} as expected, because the sender's bytes are invalid.")
     for capture, error in outcome.refused:
         say(f"  {_client(capture)}, {_what(registry, capture)}: {faults[digest(capture)]}")
         say(f"    {error}")

@@ -80,6 +80,6 @@ def command(words: Sequence[str]) -> None:
     else:
         raise click.BadParameter(
             f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; "
-            "spec and mock-script are those of specs and of scripts",
+            "spec and mock-script are the schemas of specs and of mock scripts",
             param_hint="COMMAND",
         )

@@ -21,7 +21,7 @@ class SpecEdit:
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
-        assert root is not None, "the text is that of a valid spec"
+        assert root is not None, "the text is a valid spec"
         self.root: Object = root
         self._text = text
         self._lines = [0]

@@ -149,7 +149,7 @@ class _Walk:
                 self.removed(here)
             else:
                 if step.new.name in moved:
-                    self.add("TW906", here, "the field moved to another place in its struct", "name")
+                    self.add("TW906", here, "the field moved to another position in its struct", "name")
                 self.names(here, step.old, step.new)
                 self.both(here, step.old, step.new, is_default=is_default)
         for step, rule, text in union_changes(old, new, members):
@@ -194,7 +194,7 @@ class _Walk:
                 continue
             here = (*steps, Step(_stand_in(before), _stand_in(now)))
             if before.ignorable != now.ignorable:
-                words = "dropped and is now refused" if before.ignorable else "refused and is now dropped"
+                words = "dropped and is now rejected" if before.ignorable else "rejected and is now dropped"
                 self.add("TW944", here, f"a value here was {words}", "ignorable")
             if _is_same_kind(before.default, now.default):
                 self.default(here, before.default, now.default, is_tagged=False)
@@ -282,9 +282,9 @@ class _Walk:
 
     def nullable(self, here: Steps, old: bool, new: bool) -> None:
         if new and not old:
-            self.add("TW907", here, "null was refused and is now allowed", "nullableVersions")
+            self.add("TW907", here, "null was rejected and is now allowed", "nullableVersions")
         elif old and not new:
-            self.add("TW908", here, "null was allowed and is now refused", "nullableVersions")
+            self.add("TW908", here, "null was allowed and is now rejected", "nullableVersions")
 
     def length(self, here: Steps, old: LengthCode | None, new: LengthCode | None) -> None:
         if self.lengths_count and old != new and old and new:

@@ -84,15 +84,15 @@ def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[s
     """Yield changes to closed registers that make one side write numbers which the other rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
-            yield "TW916", f"every number was taken, and now only those of {now.enum.__name__}, which is closed"
+            yield "TW916", f"every number was accepted, now only the numbers of the closed {now.enum.__name__}"
             return
         if lost := sorted(set(before.members) - set(now.members)):
-            yield "TW916", f"{_numbers(lost)} taken and now refused, since {now.enum.__name__} is closed"
+            yield "TW916", f"{_numbers(lost)} accepted and now rejected, since {now.enum.__name__} is closed"
     if before is not None and before.is_closed:
         if now is None or not now.is_closed:
-            yield "TW916", f"only numbers of {before.enum.__name__} were taken, and now every number is"
+            yield "TW916", f"only numbers of {before.enum.__name__} were accepted, and now every number is"
         elif more := sorted(set(now.members) - set(before.members)):
-            yield "TW916", f"{_numbers(more)} refused and now taken, but old peers have the closed {now.enum.__name__}"
+            yield "TW916", f"{_numbers(more)} rejected, now accepted, but old peers have the closed {now.enum.__name__}"
 
 
 def _numbers(numbers: list[int]) -> str:

@@ -44,13 +44,13 @@ _NAMES: Final = {
 }
 """The primitive for a foreign type, by lower-case name."""
 _OTHERS: Final = {
-    "enum": "write 'int8' and beside it \"enum\": a register names the numbers",
+    "enum": "write 'int8' together with \"enum\": a register names the numbers",
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
-    "optional": "write the type alone, and nullableVersions beside it",
+    "optional": "write the type alone, together with nullableVersions",
     "struct": "write the struct's name, which begins with an upper-case letter, and its fields",
-    "date": 'write \'int64\' and beside it "semantic": "timestamp_ms"',
-    "duration": 'write \'int64\' and beside it "semantic": "duration_ms"',
-    "decimal": 'write \'bytes\' and beside it "semantic": "decimal" with a precision and a scale',
+    "date": 'write \'int64\' together with "semantic": "timestamp_ms"',
+    "duration": 'write \'int64\' together with "semantic": "duration_ms"',
+    "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
 """Hints for foreign types without a direct equivalent, by the values of `_OTHER_NAMES`."""
 _OTHER_NAMES: Final = {

@@ -114,7 +114,7 @@ def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHis
     for version, texts in table.items():
         spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
         if not _VERSION.fullmatch(version) or not spans:
-            raise ValueError(f"{version} = {texts!r} gives no version its releases")
+            raise ValueError(f"{version} = {texts!r} does not name the releases of that version")
         versions[int(version)] = spans
     return MessageHistory(versions)
 

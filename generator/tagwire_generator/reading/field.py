@@ -197,9 +197,7 @@ def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
     if written is None or type is None:
         return
     if str(type) == "records" and written not in ("", "null"):
-        reading.report(
-            "TW520", part.place("default"), "records are null by default, whatever is written; remove the key"
-        )
+        reading.report("TW520", part.place("default"), "records are always null by default; remove the key")
     name, enum = values.get("name", "?"), values.get("enum")
     default = reading.value(part, "default", lambda _: parse_default(name, type, written, enum, _meaning(values)))
     if "default" not in part.wounds:

@@ -32,7 +32,7 @@ class BadValue(Exception):
 def text(node: Node) -> str:
     """Return the source text of a scalar."""
     if not isinstance(node, Scalar):
-        raise BadValue("TW111", node, "found an object or a list, expected a string")
+        raise BadValue("TW111", node, "expected a string, got an object or a list")
     return node.raw
 
 

@@ -19,14 +19,14 @@ from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
 _NOT_IN_DRAFT: Final = {
-    "versions": "its versions are those of versionsWithOptional",
+    "versions": "versionsWithOptional gives its versions",
     "nullableVersions": 'write "nullable": true for all versions',
-    "taggedVersions": "its versions are those of versionsWithOptional",
+    "taggedVersions": "versionsWithOptional gives its versions",
     "flexibleVersions": "the draft has no flexible versions",
     "mapKey": "every element must have its map key",
 }
 _NOT_IN_SHARED_STRUCTS: Final = {
-    "flexibleVersions": "its lengths are compact where those of the message that uses it are",
+    "flexibleVersions": "its lengths are compact if the lengths of the message that uses it are",
     "versions": "its versions are its validVersions",
 }
 _KINDS: Final = {

@@ -74,7 +74,7 @@ def _target(file: Path, number: int, row: Any) -> Target:
     if row["each"] not in _EACH:
         raise _error(file, f"{where}: each is {row['each']!r}; it must be 'message' or 'package'")
     if not all(isinstance(value, str) and value for value in row.values()):
-        raise _error(file, f"{where}: template and file must be texts")
+        raise _error(file, f"{where}: template and file must be strings")
     if not (file.parent / row["template"]).is_file():
         raise _error(file, f"{where}: there is no template {row['template']!r} in this folder")
     _check_pattern(file, where, row["file"], _EACH[row["each"]])
@@ -89,7 +89,7 @@ def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> Non
     names = {name for _, name, _, _ in parts if name is not None}
     plain = all(not form and not conversion for _, _, form, conversion in parts)
     if not names <= known or not plain:
-        raise _error(file, f"{where}: file is {pattern!r}; in it may stand {{{'}, {'.join(sorted(known))}}}")
+        raise _error(file, f"{where}: file is {pattern!r}; it may contain {{{'}, {'.join(sorted(known))}}}")
     if "message" in known and not names & {"message", "module"}:
         raise _error(file, f"{where}: file is {pattern!r}, the same for each message; put {{message}} into it")
 

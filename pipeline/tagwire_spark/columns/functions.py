@@ -65,7 +65,7 @@ def to_message(
     """Encode a column of structs to a column of messages. Null stays null.
 
     Fields that the structs lack have their defaults. Options: `mode`, where PERMISSIVE returns null for values that the
-    version can't carry; `package`, `versions` as in `from_message`. Raises PipelineError.
+    version can't represent; `package`, `versions` as in `from_message`. Raises PipelineError.
     """
     number, columns = _version(version)
     wanted = encoding(messageName, number, options)

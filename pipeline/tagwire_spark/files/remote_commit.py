@@ -229,7 +229,7 @@ class RemoteFolder(CommitFolder):
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
-            text = f"{self._shown}/{gone[0]}: can't be written: a task has staged it, and it is gone."
+            text = f"{self._shown}/{gone[0]}: can't be written: a task staged it, and it has been deleted."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:

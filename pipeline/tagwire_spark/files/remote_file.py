@@ -89,7 +89,7 @@ class RemoteFile:
             raise
         if len(found) < end - start:
             self._check()
-            raise OSError(f"{len(found)} bytes came from byte {start} on, and {end - start} were asked for")
+            raise OSError(f"{len(found)} bytes came from byte {start} on, but {end - start} were requested")
         return found
 
     def _tagged(self, start: int, end: int) -> bytes:

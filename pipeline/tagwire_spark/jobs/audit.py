@@ -85,7 +85,7 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 def _release(text: str, releases: list[str]) -> Release:
     """Parse a release that the archive covers."""
     if not releases:
-        raise invalid("This package says nothing of releases; leave refused_by out.")
+        raise invalid("This package does not list releases; leave refused_by out.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
         raise invalid(f"refused_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")

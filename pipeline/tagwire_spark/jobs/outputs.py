@@ -88,7 +88,7 @@ def job_output(
     if not is_url(text):
         return Output(local_path(text))
     if not is_remote(text) or isinstance(output, Path):
-        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't hold a URL; give it as a text.")
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't hold a URL; give it as a string.")
     work = None if work_folder is None else local_path(str(work_folder))
     return Output(text.rstrip("/"), work, StorageOptions(options or {}))
 

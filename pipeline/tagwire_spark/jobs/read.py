@@ -114,7 +114,7 @@ def _units(query: LogQuery) -> list[_Unit]:
         except TagwireError as error:
             raise refusal(error) from None
         if not found and is_remote(path):
-            text = f"{path}: there is no segment of a log in it, and no folder of a partition, such as orders-0."
+            text = f"{path}: it contains no log segment, and no partition folder, such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
         units += found
     _check_replicas(units)

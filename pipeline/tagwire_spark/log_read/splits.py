@@ -127,7 +127,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
         found = list(locations((path,), stack, options))
         counted = [location for location in found if location.is_named or _counts(location.local)]
         if not counted and all(location.local.is_file() for location in found):
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: none of the matching files is a segment of a log.")
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: none of the matching files is a log segment.")
         yield from counted
 
 
@@ -190,7 +190,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
             return
         names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    text = f"{path}: there is no segment of a log in it, but {shown or 'nothing'}; a segment is a file such as"
+    text = f"{path}: it contains no log segment, but {shown or 'nothing'}; a segment is a file such as"
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 

@@ -232,7 +232,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         logs, wholes = self._looked_at(query, is_planned=True)
         if not logs and self._there() == set():  # an unmounted folder is not a deletion
             paths = query.storage.hidden(" and ".join(query.paths))
-            raise unreadable(f"{paths}: all partitions are gone, and their records were planned to be read")
+            raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         return [InputPartition(each) for each in packed(cut(wholes, query), query)]
 

@@ -175,7 +175,7 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
     if "value" not in names:
         raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"There is no column value, but {', '.join(names)}.")
     if "topic" not in names and target.topic is None:
-        raise invalid("There is neither a column topic nor an option topic; one must say which topic it is.")
+        raise invalid("There is neither a column topic nor an option topic; one of them must name the topic.")
 
 
 def _is_headers(name: str, type: DataType) -> bool:

@@ -109,7 +109,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
             if line.startswith("**", place):
                 expected = "bytes that were shown: --show-sensitive of tagwire explain shows hidden ones"
                 raise AssembleError(number, place + 1, "hidden bytes", expected)
-            raise AssembleError(number, place + 1, found, 'bytes in hex or a "text"; two blanks end them')
+            raise AssembleError(number, place + 1, found, 'bytes in hex or a "string"; two blanks end them')
         part = bytes.fromhex(match["hex"]) if match["hex"] else _text(match["text"], number, place)
         place = match.end()
         times = 1
@@ -157,4 +157,4 @@ def _text(literal: str, number: int, place: int) -> bytes:
         text: str = _JSON.decode(literal)
         return text.encode()
     except ValueError:
-        raise AssembleError(number, place + 1, literal[:40], "a text as in JSON, in UTF-8") from None
+        raise AssembleError(number, place + 1, literal[:40], "a string as in JSON, in UTF-8") from None

@@ -98,7 +98,7 @@ class Trace:
         return trace_table(self)
 
     def __repr__(self) -> str:
-        return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
+        return f"<trace of {self.root.type}: {len(self.data)} bytes{', with an error' if self.error else ''}>"
 
 
 def trace(

@@ -23,7 +23,7 @@ class NoCommonVersionError(UnsupportedVersionError):
         self.theirs = theirs
 
     def __str__(self) -> str:
-        theirs = f"the peer has {self.theirs}" if self.theirs else "the peer lacks the API"
+        theirs = f"the peer has {self.theirs}" if self.theirs else "the peer does not have the API"
         return f"{self.message_name}: no common version: stable versions here are {self.ours}, {theirs}"
 
 
@@ -38,7 +38,7 @@ class LossyVersionsError(NoCommonVersionError):
         common = self.ours & self.theirs
         paths = ", ".join(loss.path for loss in self.losses)
         return (
-            f"{self.message_name}: the common versions {common} can't carry all of this message; version "
+            f"{self.message_name}: the common versions {common} can't represent all of this message; version "
             f"{common.highest} would lose {paths}; leave these out, or choose a version yourself"
         )
 

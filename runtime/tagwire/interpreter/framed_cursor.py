@@ -47,7 +47,7 @@ class FramedCursor(LayoutCursor):
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)
-        where = f" at byte {self.error_at} of the {len(self.buf)} unpacked"
+        where = f" at byte {self.error_at} of the {len(self.buf)} decompressed"
         super().fail(found + where, expected, self.compressed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
@@ -178,7 +178,7 @@ class FramedCursor(LayoutCursor):
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:
-            self.fail(f"{codec} bytes", "none: packed bytes hold no packed ones", start)
+            self.fail(f"{codec} bytes", "no compression: compressed data can't contain compressed data", start)
         try:
             data = unpack(codec, memoryview(self.buf)[start:end], self.limits)
         except DecompressionError as fault:

@@ -34,7 +34,7 @@ class RuledCursor(FramedCursor):
             return
         others = [other for other in present_alternatives(union, values.get) if other != name]
         if others:
-            self.deviate(f"{name} beside {others[0]}", f"one alternative of the union {union.name}", start)
+            self.deviate(f"{name} and {others[0]}", f"one alternative of the union {union.name}", start)
 
     def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
         """Reject a section at `start` without an alternative, unless an unknown tag may be a newer alternative."""

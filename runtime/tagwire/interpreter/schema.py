@@ -167,7 +167,9 @@ def _type(name: str, type: Any, *, nullable: bool) -> Type:
         return Array(_primitive(name, type[2:], nullable=False), INT32, nullable=nullable)
     if isinstance(type, Schema):
         if nullable:
-            raise SchemaError(f"{name} is a struct, which can't be nullable; nullable are text, bytes and arrays")
+            raise SchemaError(
+                f"{name} is a struct, which can't be nullable; only strings, bytes and arrays can be nullable"
+            )
         return Nested(type.layout.root)
     return _primitive(name, type, nullable=nullable)
 
@@ -179,7 +181,9 @@ def _primitive(field: str, name: Any, *, nullable: bool) -> Type:
         expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"
         raise SchemaError(f"{field} has type {shown(name)}{near(name, names)}; expected {expected}")
     if nullable and wire.is_fixed:
-        raise SchemaError(f"{field} is of type {name}, which can't be nullable; nullable are text, bytes and arrays")
+        raise SchemaError(
+            f"{field} is of type {name}, which can't be nullable; only strings, bytes and arrays can be nullable"
+        )
     return primitive(wire, nullable=nullable)
 
 

@@ -16,7 +16,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 def several_text(union: str, other: str) -> str:
     """Describe a union in which more than one alternative is set."""
-    return f"is set beside {other}, but only one alternative of the union {union} can be set; set one of them to None"
+    return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 
 class Keys:

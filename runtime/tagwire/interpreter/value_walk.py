@@ -72,12 +72,12 @@ class ValueWalk:
             if not field.ignorable and differs(get(field.name), field.default_value()):
                 with self.at(field.name):
                     self.fail(
-                        f"is {self.shown(get(field.name))}, which this version can't carry; "
+                        f"is {self.shown(get(field.name))}, which this version can't represent; "
                         f"only the default, {self.shown(field.default_value())}, is possible here"
                     )
         if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):
-                self.fail("this version has no tagged fields, so it can't carry unknown ones")
+                self.fail("this version has no tagged fields, so unknown tags can't be written")
 
 
 def differs(value: Any, default: Any) -> bool:

@@ -160,7 +160,7 @@ def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRul
     """Check TWL223 for a transaction that the marker in this batch aborts."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
-        yield Problem(seen.position, "TWL223", f"{what}; the transaction index lacks it")
+        yield Problem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:

@@ -47,8 +47,8 @@ class DisagreementError(TagwireError):
 
     def __init__(self, layout: Layout, what: str) -> None:
         super().__init__(
-            f"{layout}: the native engine refused {what}, but the interpreter accepts it. If the value was not changed "
-            "meanwhile, this is a bug of tagwire: please report it; TAGWIRE_ENGINE=python does without that engine"
+            f"{layout}: the native engine rejected {what}, but the interpreter accepts it. If the value was not "
+            "changed meanwhile, this is a bug in tagwire: please report it; TAGWIRE_ENGINE=python avoids that engine"
         )
         self.layout = layout
 

@@ -276,7 +276,10 @@ class _Reader:
             present = [row for row in rows if fields.get(row.name) is not None]
             if len(present) > 1:
                 self.path.append(present[1].name)
-                self.fail(f"is there beside {present[0].name}; the union {union} has one alternative: leave one out")
+                self.fail(
+                    f"is given together with {present[0].name}, but the union {union} can have one alternative; "
+                    "leave one out"
+                )
             known = [row.json_name for row in rows if version in row.tagged]
             if known and not present and not tags:
                 self.fail(f"the union {union} has no alternative; give one of the keys {', '.join(known)}")

@@ -111,7 +111,7 @@ def for_version(message: "Message", version: int) -> Projection:
     left = losses(projected, version) if lost else ()
     if left:
         raise EncodeError(
-            "this version can't carry the value, and there is no default that it carries",
+            "this version can represent neither the value nor the default",
             message_name=type(message).NAME,
             version=version,
             path=left[0].path,

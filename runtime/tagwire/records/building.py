@@ -282,7 +282,7 @@ class BatchBuilder:
         self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
-                self.fail(name, f"is {value}, but the format has no place for it")
+                self.fail(name, f"is {value}, but the format has no field for it")
         for name, flag in self.flags.items():
             if flag and name not in self.format.bits:
                 self.fail(name, "is set, but the format has no bit for it")
@@ -322,7 +322,7 @@ class BatchBuilder:
         }
         for name, has_place in places.items():
             if not has_place and getattr(self, name) not in (None, -1):
-                self.fail(name, f"is {getattr(self, name)}, but these batches have no place for it")
+                self.fail(name, f"is {getattr(self, name)}, but the batches that it adds to have no field for it")
 
     def check_records(self) -> None:
         if not {*map(type, self._records or ())} <= {Record}:

@@ -177,9 +177,9 @@ class ProducerRecord(_ClientRecord):
             self._headers.add(key, owned)
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
-            self._refuse(key, "a header key is a text or an int32")
+            self._refuse(key, "a header key is a string or an int32")
         if isinstance(self._headers, Headers) and len(self._headers):
-            self._refuse(key, "the record has text keys; no format has both")
+            self._refuse(key, "the record also has string keys; no format has both")
         found = None if allow_reserved else range_of(unsigned_key(key))
         if found is not None and found.reserved:
             self._refuse(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")

@@ -69,7 +69,7 @@ def convert(
     converted = converted_batch(batch, target, losses.append, compression)
     if losses and on_loss == "error":
         loss = losses[0]
-        reason = f"is {shown(loss.value)}, which {target.name} can't carry: {loss.reason}"
+        reason = f"is {shown(loss.value)}, which {target.name} can't represent: {loss.reason}"
         raise EncodeError(reason, message_name=target.name, version=None, path=loss.path)
     return converted, tuple(losses)
 
@@ -84,7 +84,7 @@ def converted_batch(
 def left_out(batch: RecordBatch, target: Format) -> str:
     """Return why a format can't represent a batch at all, or an empty string."""
     if batch.is_control and "is_control" not in target.bits:
-        return "markers have no place there, and would be taken for records: the batch is left out"
+        return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
         return "an empty batch has no counterpart: older formats have no batches without records"
     return ""
@@ -145,7 +145,7 @@ class _Conversion:
             return found
         for name, path in (("attribute_bits", "attributes"), ("wrapper_key", "key")):
             if found[name] not in (0, None):
-                self.lose(path, found[name], "it has no place there")
+                self.lose(path, found[name], "that format has no field for it")
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
@@ -176,20 +176,20 @@ class _Conversion:
         if _IGNORED in self.target.bits:
             return {_IGNORED: is_set}
         if not is_set and not has_attributes:
-            self.lose(_IGNORED, False, "it has no place there, and a conversion back sets it")
+            self.lose(_IGNORED, False, "that format has no field for it; a conversion back sets it")
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
         """Return whether the target has this field or bit; if not, report a loss."""
         if name not in places:
-            self.lose(path or name, value if lost is None else lost, "it has no place there")
+            self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places
 
     def compression(self) -> str:
         name = self.codec
         if name in (codec.partition("-")[0] for codec in self.target.codecs):
             return name
-        self.lose("compression", name, "the codec does not exist there; the records are not packed")
+        self.lose("compression", name, "that format does not have the codec; the records are not compressed")
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class _Conversion:
             elif value is None and not self.null_headers:
                 self.lose(at, (key, value), "a header's value can't be null there")
             elif self.header_key is int and key in seen:
-                self.lose(at, (key, value), "a header key stands once there")
+                self.lose(at, (key, value), "that format allows each header key once")
             else:
                 seen.add(key)
                 yield key, value

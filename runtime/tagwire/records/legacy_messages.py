@@ -106,7 +106,7 @@ class Messages:
             if name not in _OF_WRAPPERS and group.of(header[format.fields["attributes"].name]):
                 self.refuse("attributes", f"a wrapper with {name}", "the bit in the messages that it wraps")
         if header["value"] is None:
-            self.refuse("value", "null in a wrapper", f"a message set, packed by {codec}")
+            self.refuse("value", "null in a wrapper", f"a message set, compressed with {codec}")
         self.data = unpacked(format, codec, header["value"], offset, "value", limits)
         self.is_mixed = False
         """Whether some messages have another magic than the wrapper."""

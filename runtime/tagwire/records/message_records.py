@@ -129,7 +129,7 @@ def convert_records(
     converted: M = work.struct((message,), "")
     if work.losses and on_loss == "error":
         loss = work.losses[0]
-        reason = f"is {shown(loss.value)}, which can't be carried: {loss.reason}"
+        reason = f"is {shown(loss.value)}, which can't be represented: {loss.reason}"
         raise EncodeError(reason, message_name=message.NAME, version=None, path=loss.path)
     return converted, tuple(work.losses)
 
@@ -183,7 +183,7 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
     if not has_records_field(cls):
-        raise TagwireError(f"{cls.NAME} carries no records")
+        raise TagwireError(f"{cls.NAME} has no records")
     found = formats_by_row(cls, asked, format)
     if not _names_any(cls, found):
         raise TagwireError(f"{cls.NAME} v{asked}: the spec has no recordFormats for the records; name the format")

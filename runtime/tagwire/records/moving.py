@@ -148,7 +148,7 @@ def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEF
     found = list(records)
     if header.timestamps is not None:
         if len(header.timestamps) != len(found):
-            _refuse(header, f"are {len(found)}, but the timestamps beside them are {len(header.timestamps)}")
+            _refuse(header, f"are {len(found)}, but there are {len(header.timestamps)} timestamps for them")
         for record, timestamp in zip(found, header.timestamps, strict=True):
             record.timestamp = timestamp
     format = format_of(header.format)

@@ -170,7 +170,7 @@ class NativeResult(Enum):
     """Why the native engine wrote nothing."""
 
     NONE_TRIED = "it has no plan"
-    UNSURE = "the interpreter may accept what it refused"
+    UNSURE = "the interpreter may accept the input that the engine rejected"
     CERTAIN = "so must the interpreter"
 
 

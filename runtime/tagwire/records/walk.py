@@ -170,7 +170,7 @@ class Walk:
             yield self.record(reader.read(self.array.element, (self.header,)))
             index += 1
         reader.path = [self.name]
-        reader.exhausted("the batch" if reader.compressed_at is None else "the packed bytes")
+        reader.exhausted("the batch" if reader.compressed_at is None else "the compressed bytes")
 
     def record(self, value: dict[str, Any]) -> Record:
         """Return a record from its field values."""

@@ -51,7 +51,7 @@ def test_the_committed_captures() -> None:
     assert lines[0].split() == ["client", "frames", "bytes", "APIs", "most", "frequent"]
     assert "Decoded 6776 frames strictly" in result.stdout
     assert "messages per second" in result.stdout
-    assert "Refused 1 frame as expected, because the sender was at fault." in result.stdout
+    assert "Refused 1 frame as expected, because the sender's bytes are invalid." in result.stdout
     assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
 

@@ -60,7 +60,7 @@ def test_negotiation_with_what_a_broker_says() -> None:
     peer = messages.ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)])
     assert tagwire.negotiate(messages.MetadataRequest, peer) == 9
     assert tagwire.negotiate(messages.MetadataResponse, {3: (0, 99)}) == messages.MetadataResponse.LATEST_STABLE
-    with pytest.raises(tagwire.NoCommonVersionError, match="the peer lacks the API"):
+    with pytest.raises(tagwire.NoCommonVersionError, match="the peer does not have the API"):
         tagwire.negotiate(messages.FetchRequest, peer)
 
 

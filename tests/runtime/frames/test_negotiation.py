@@ -42,10 +42,18 @@ def test_the_highest_common_version(message: type[Message], theirs: tuple[int, i
     ("message", "theirs", "text"),
     [
         (PollRequest, (3, 5), "PollRequest: no common version: stable versions here are 0-2, the peer has 3-5"),
-        (PollRequest, (2, 1), "PollRequest: no common version: stable versions here are 0-2, the peer lacks the API"),
-        (PollRequest, None, "PollRequest: no common version: stable versions here are 0-2, the peer lacks the API"),
+        (
+            PollRequest,
+            (2, 1),
+            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
+        ),
+        (
+            PollRequest,
+            None,
+            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
+        ),
         (WipeRequest, (0, 5), "WipeRequest: no common version: stable versions here are none, the peer has 0-5"),
-        (SeatKey, None, "SeatKey: no common version: stable versions here are 0, the peer lacks the API"),
+        (SeatKey, None, "SeatKey: no common version: stable versions here are 0, the peer does not have the API"),
     ],
 )
 def test_no_common_version_names_both_ranges(message: type[Message], theirs: tuple[int, int] | None, text: str) -> None:
@@ -97,5 +105,5 @@ def test_messages_without_what_a_version_does_not_have() -> None:
         PRODUCE.encode(13, on_loss="error")
     with pytest.raises(EncodeError, match="on_loss: expected 'drop' or 'error', got 'x'"):
         PRODUCE.encode(version=13, on_loss="x")  # type: ignore[arg-type]
-    with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can't carry the value"):
+    with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can't represent the value"):
         tagwire_messages.MetadataRequest(topics=["t"]).for_version(0)  # type: ignore[list-item]

@@ -165,7 +165,7 @@ def test_a_header_keeps_its_unknown_tags() -> None:
         (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
         (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
         (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
-        (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't carry"),
+        (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),
     ],
 )
 def test_what_is_refused(call: Any, path: str, message: str) -> None:

@@ -35,10 +35,10 @@ from tagwire.wire.types import WIRE_TYPES
 
 REFUSALS = [
     # version, fields, path, message
-    (0, {"quota": 1}, "quota", "is 1, which this version can't carry; only the default, 0, is possible here"),
-    (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't carry"),
-    (0, {"rack": Rack(row=1)}, "rack", "can't carry"),
-    (2, {"weight": 2.0}, "weight", "can't carry"),
+    (0, {"quota": 1}, "quota", "is 1, which this version can't represent; only the default, 0, is possible here"),
+    (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't represent"),
+    (0, {"rack": Rack(row=1)}, "rack", "can't represent"),
+    (2, {"weight": 2.0}, "weight", "can't represent"),
     (2, {"weight": float("nan")}, "weight", "is nan, which"),
     (0, {"topics": None}, "topics", "is None, but it is not nullable in this version"),
     (1, {"payload": None}, "payload", "is None, but it is not nullable"),

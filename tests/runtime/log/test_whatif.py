@@ -190,7 +190,7 @@ def test_convert_tells_what_is_lost_once(logs: Path, tmp_path: Path) -> None:
     result = run("log", "convert", "--to", "v1", "--output", tmp_path / "output", logs / TXN)
     assert result.exit_code == 1
     lines = [line for line in result.stderr.splitlines() if "is_transactional" in line]
-    assert len(lines) == 1 and "losses: it has no place there (first at byte 0 of " in lines[0]
+    assert len(lines) == 1 and "losses: that format has no field for it (first at byte 0 of " in lines[0]
     assert (tmp_path / "output" / "alpha-txn-many-0").is_dir()
 
 

@@ -224,7 +224,9 @@ def test_a_disagreement_is_no_secret() -> None:
             return 1 << 80 if self.calls == 1 else 1
 
     message = messages.HeartbeatResponse(error_code=Fickle())  # type: ignore[arg-type]
-    with pytest.raises(DisagreementError, match=r"HeartbeatResponse v4: the native engine refused a HeartbeatResponse"):
+    with pytest.raises(
+        DisagreementError, match=r"HeartbeatResponse v4: the native engine rejected a HeartbeatResponse"
+    ):
         message.encode(4)
     message.error_code = Fickle()  # type: ignore[assignment]
     with pytest.raises(DisagreementError):
@@ -238,7 +240,7 @@ def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch
     cls = messages.HeartbeatResponse
     monkeypatch.setattr(error_positions, "refuse_bytes", lambda *_: None)
     monkeypatch.setattr(reader, "decode", lambda *_, **__: (cls(), 0))
-    with pytest.raises(DisagreementError, match="refused 1 bytes from 0 on, but the interpreter accepts"):
+    with pytest.raises(DisagreementError, match="rejected 1 bytes from 0 on, but the interpreter accepts"):
         cls.decode(b"x", 4)
     assert cls.decode(b"x", 4, strict=False) == cls(), "what only lenient readers take is no disagreement"
 

@@ -275,7 +275,7 @@ OBSTACLES = [
         "size counts itself, but measures number alone",
     ),
     (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is a uvarlong length of 64 bits"),
-    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is no number of 64 bits"),
+    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is not a number of 64 bits"),
     (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
     (
         around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
@@ -291,17 +291,17 @@ OBSTACLES = [
     ),
     (
         around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
-        "inner has tagged fields beside lengths",
+        "inner has tagged fields together with lengths",
     ),
     (
         around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
-        "text is no slot",
+        "text is not a slot",
     ),
     (
         around(
             Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))
         ),
-        "text is no number that others could depend on",
+        "text is not a number, so other items can't depend on it",
     ),
     (around(Fixed(ODD_FLOAT)), "native code has no wire type float16"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
@@ -316,8 +316,8 @@ OBSTACLES = [
             (WithSetattr, "WithSetattr has a __setattr__ of its own"),
             (WithGetattr, "WithGetattr has a __getattr__ of its own"),
             (WithGetattribute, "WithGetattribute has a __getattribute__ of its own"),
-            (WithDict, "WithDict.unknown_tags is no slot"),
-            (WithProperty, "WithProperty.number is no slot"),
+            (WithDict, "WithDict.unknown_tags is not a slot"),
+            (WithProperty, "WithProperty.number is not a slot"),
             (Abstract, "Abstract can't be made empty"),
             (WithSize, "objects of WithSize are laid out in another way"),
         )

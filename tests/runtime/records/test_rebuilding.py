@@ -63,7 +63,7 @@ def test_timestamps_that_the_records_columns_do_not_have() -> None:
     header, found = parts(far)
     lost = [Record(record.offset, -1, record.key, record.value) for record in found]
     assert header.timestamps == (LATEST + 1, 5) and rebuilt(header, lost).encode() == far.encode()
-    with pytest.raises(EncodeError, match="beside them are 2"):
+    with pytest.raises(EncodeError, match="but there are 2 timestamps"):
         rebuilt(header, found[:1])
 
 

@@ -210,7 +210,7 @@ def test_fields_that_a_version_lacks(
     with pytest.raises(EncodeError) as caught:
         selection.rewrite(data, version, lambda *row: new)
     assert caught.value.path == refused
-    assert "which this version can't carry" in str(caught.value)
+    assert "which this version can't represent" in str(caught.value)
 
 
 def test_an_array_that_a_version_lacks_has_no_rows() -> None:
@@ -218,7 +218,7 @@ def test_an_array_that_a_version_lacks_has_no_rows() -> None:
     data = messages.FindCoordinatorResponse(host="h").encode(2)
     assert hosts.read(data, 2) == []
     assert hosts.rewrite(data, 2, lambda host: "x") == data
-    with pytest.raises(EncodeError, match="coordinators: is a tuple of 1, which this version can't carry"):
+    with pytest.raises(EncodeError, match="coordinators: is a tuple of 1, which this version can't represent"):
         hosts.rewrite(data, 2, lambda host: "x", append=[Coordinator(host="x")])
 
 

@@ -300,7 +300,7 @@ def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
-    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{lost}.*it is gone"):
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{lost}.*has been deleted"):
         writer.commit(staged)
     writer.abort([*staged])
     assert bucket.read(url) == BEFORE and bucket.hidden(url) == []

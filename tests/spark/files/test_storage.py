@@ -256,14 +256,14 @@ def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[st
         path.write_bytes(b"")
     if scheme and not names:
         pytest.skip("elsewhere there are no empty folders")
-    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_NOT_FOUND.*: there is no segment of a log in it, {text}"):
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_NOT_FOUND.*: it contains no log segment, {text}"):
         rows(f"{scheme}{tmp_path}")
 
 
 def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*empty: there is no segment"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*empty: it contains no log segment"):
         log_plan.plan(log_query({"paths": json.dumps([str(kafka), str(empty)])}))
 
 

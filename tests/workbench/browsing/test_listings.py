@@ -249,7 +249,7 @@ def test_a_packed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
         (b"\n\n", 0, ""),
         (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends inside of what gzip packed"),
         (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
-        (gzip.compress(b"{}\n") + b"odd", 1, "can't be unpacked after byte"),
+        (gzip.compress(b"{}\n") + b"odd", 1, "can't be decompressed after byte"),
         (line("req", METADATA).encode(), 1, ""),
         (b'{"dir": "req", "hex": "0"}\n{"dir": "up", "hex": ""}\n{}\n', 3, ""),
     ],

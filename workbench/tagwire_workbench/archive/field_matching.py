@@ -59,7 +59,7 @@ class FieldPairing:
                 if same["type"] != field["type"]:
                     raise SpecError(
                         f"{self.name}: {field['name']} is {field['type']} in versions that only the older release has "
-                        f"and {same['type']} in those of the newer one; rename one of them"
+                        f"and {same['type']} in the newer spec; rename one of them"
                     )
                 found[field["name"]] = field["name"]
         return found

@@ -45,7 +45,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule not in _MENDED for problem in errors):
         return None, (), errors
     root = parse(text, file="").root
-    assert root is not None, "what has no tree has an error that is no slip"
+    assert root is not None, "a spec without a tree has an error that can't be corrected"
     tree: dict[str, Any] = plain_tree(root)
     notes += [f"line {each.line}: {each.message}; the last one counts" for each in errors if each.rule == _REPEATED]
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):

@@ -226,7 +226,7 @@ class BatchListing(Listing):
         if term.value == "fault":
             return self.is_faulty
         if term.value not in names:
-            raise FilterError(f"is={term.value}: batches can be found that are fault, {', '.join(names)}")
+            raise FilterError(f"is={term.value}: expected fault, {', '.join(names)}")
 
         def test(entry: int) -> bool:
             try:

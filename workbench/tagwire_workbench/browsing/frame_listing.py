@@ -233,5 +233,5 @@ def _direction(term: Term, value: str) -> int:
 
 def _property(term: Term, is_faulty: Test) -> Test:
     if term.value != "fault":
-        raise FilterError(f"is={term.value}: entries can be found that are at fault, with is=fault")
+        raise FilterError(f"is={term.value}: is=fault finds entries with errors")
     return is_faulty

@@ -114,7 +114,7 @@ class _Unpacking:
                 return self._decoder.decompress(data, _CHUNK), data
             except zlib.error as error:
                 if len(data) < 2:
-                    raise InputError(f"{self._path}: can't be unpacked after byte {self.packed}: {error}") from None
+                    raise InputError(f"{self._path}: can't be decompressed after byte {self.packed}: {error}") from None
             self._decoder, data = before, data[: len(data) // 2]
 
 
@@ -172,7 +172,7 @@ class CompressedFile:
     @property
     def fault(self) -> str:
         """The error at the end, like `PlainFile.fault`."""
-        return f"{self.path}: the file ends inside of what gzip packed" if self._next.is_inside else ""
+        return f"{self.path}: the file ends within its gzip data" if self._next.is_inside else ""
 
     def close(self) -> None:
         """Close the file."""

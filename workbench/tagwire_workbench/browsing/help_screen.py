@@ -41,7 +41,7 @@ A filter is words with blanks between; a batch must match all of them:
 def help_text(keys: Sequence[str]) -> str:
     """Return the help for a listing with these filter keys."""
     names = "  ".join(f"{key}=" for key in keys)
-    return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks what is at fault."
+    return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks errors."
 
 
 class HelpScreen(ModalScreen[None]):

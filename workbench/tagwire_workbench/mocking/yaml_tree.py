@@ -166,7 +166,9 @@ class _Maker:
                 f"{self.tree.file}: more than {count(_MOST_NODES, 'value')}, with those that aliases repeat"
             )
         if node in self.around:
-            raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: an alias to what it is in")
+            raise ScriptError(
+                f"{self.tree.file}:{place.line}:{place.column}: an alias that refers to its own container"
+            )
         if len(self.around) >= _DEEPEST:  # including nesting by aliases
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):

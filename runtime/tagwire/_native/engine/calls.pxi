@@ -93,7 +93,7 @@ ENCODE.ml_meth = <void *>encode
 ENCODE.ml_flags = METH_FASTCALL | METH_KEYWORDS
 ENCODE.ml_doc = (
     b"encode($self, version, *, on_loss='drop')\n--\n\n"
-    b"The message as bytes. Raises EncodeError for a value that this version can't carry."
+    b"The message as bytes. Raises EncodeError for a value that this version can't represent."
 )
 ENCODED_SIZE.ml_name = "encoded_size"
 ENCODED_SIZE.ml_meth = <void *>encoded_size

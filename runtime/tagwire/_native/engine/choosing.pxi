@@ -58,7 +58,7 @@ cdef class Choosing:
         tagged = [] if section is None else [field.name for field in section.fields]
         choice.tagged = self.some(s.tagged, tagged, step, &choice.tagged_count)
         if choice.tagged_count and s.section != TW_TAGGED_SECTION:
-            raise NotNative(f"optional fields of {layout.name} stand in a buffer")
+            raise NotNative(f"optional fields of {layout.name} are in a buffer")
         for index in range(choice.tagged_count):
             field = section.fields[<Py_ssize_t>(choice.tagged[index].field - s.tagged)]
             self.fill(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field.type)
@@ -99,7 +99,7 @@ cdef class Choosing:
             return 0
         if step.each:
             if type.length is None:
-                raise NotNative("an array goes on to the end of what holds it")
+                raise NotNative("an array continues to the end of its container")
             type = type.element
         if step.column is not None:
             while isinstance(type, Array):

@@ -154,7 +154,7 @@ cdef int see(
     cdef Py_ssize_t index
     if not framing.is_number:
         if name in bases or name in hidden or name in flags or name in follows:
-            raise NotNative(f"{name} is no number of 64 bits")
+            raise NotNative(f"{name} is not a number of 64 bits")
         return 0
     if name in bases:
         base, scale = bases[name]

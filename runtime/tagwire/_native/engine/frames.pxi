@@ -25,7 +25,7 @@ cdef class FramePlan:
         cdef Py_ssize_t index
         names = header.MESSAGE.__slots__
         if len(names) > WIDEST_HEADER:
-            raise NotNative("headers with so many fields are left to Python")
+            raise NotNative("headers with that many fields are read in Python")
         check_class(frame)
         self.frame, self.header, self.body = frame, header, body
         self.template = template.replace()

@@ -52,7 +52,7 @@ cdef class FramedBuilder(Builder):
             if name in scope:
                 known = scope[name]
                 if not known.framing.is_number:
-                    raise NotNative(f"{name} is no number that others could depend on")
+                    raise NotNative(f"{name} is not a number, so other items can't depend on it")
                 if not known.framing.keep:
                     known.framing.keep = self.new_register()
                 return known.framing.keep
@@ -71,7 +71,7 @@ cdef class FramedBuilder(Builder):
         cdef tw_struct *s = <tw_struct *>block.at
         self.kept += [block, layout]
         if layout.section is not None:
-            raise NotNative(f"{layout.name} has tagged fields beside lengths, counts or checksums")
+            raise NotNative(f"{layout.name} has tagged fields together with lengths, counts or checksums")
         s.framed = True
         s.enclosed = layout.is_enclosed
         self.made_of(s, layout)
@@ -124,7 +124,7 @@ cdef class FramedBuilder(Builder):
             self.checks(framing, item, layout)
             if ordering is not None and ordering[0] == item.name:
                 if not framing.is_number:
-                    raise NotNative(f"elements that ascend by {item.name}, which is no number")
+                    raise NotNative(f"elements that ascend by {item.name}, which is not a number")
                 framing.last, framing.unsigned_order, framing.is_checked = ordering[1], ordering[2], True
             framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
             known = Known()
@@ -213,7 +213,7 @@ cdef class FramedBuilder(Builder):
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
             if not framing.is_number:
-                raise NotNative(f"{item.name} is no number of 64 bits, but has named bits, or one value only")
+                raise NotNative(f"{item.name} is not a number of 64 bits, but has named bits, or one value only")
             framing.is_checked = True
             framing.has_equals = item.equals is not None
             framing.equals = number(item.equals or 0)

@@ -78,5 +78,5 @@ cdef int refuse_unlike(object item) except -1:
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:
-        raise NotNative(f"{item.name} is framed, packed, or has one value only")
+        raise NotNative(f"{item.name} is framed, compressed, or has only one value")
     return 0

@@ -49,7 +49,7 @@ cdef class LateStruct:
 
     cdef int check(self, object message) except -1:
         if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may lie
-            raise TypeError(f"{self.member!r} is no attribute of a {type(message).__name__}")
+            raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0
 
     @property

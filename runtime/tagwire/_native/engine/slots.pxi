@@ -21,7 +21,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).slot
     if type(descriptor) is not MemberDescriptorType:
-        raise NotNative(f"{cls.__name__}.{name} is no slot")
+        raise NotNative(f"{cls.__name__}.{name} is not a slot")
     member = <PyMemberDef *>PyType_GetSlot(<PyTypeObject *><PyObject *>descriptor.__objclass__, Py_tp_members)
     while member != NULL and member.name != NULL:
         if member.name == wanted and member.type == T_OBJECT_EX:
@@ -33,7 +33,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
 cdef int check_class(object cls) except -1:
     """Raise NotNative for a class whose objects the engine can't create or read without calling Python."""
     if not isinstance(cls, type):
-        raise NotNative(f"{cls!r} is no class")
+        raise NotNative(f"{cls!r} is not a class")
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
         raise NotNative(f"objects of {cls.__name__} are laid out in another way")
     try:

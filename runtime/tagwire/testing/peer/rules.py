@@ -59,7 +59,7 @@ class Rule:
         unknown = [name for name in faults if name not in Reply.__dataclass_fields__ or name == "message"]
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
-            raise PeerError(f"{self}: there is no fault {unknown[0]!r}; there are {known}")
+            raise PeerError(f"{self}: there is no fault {unknown[0]!r}; expected one of {known}")
         with_faults(None, faults)  # checks the faults of answers that functions will return
         for each in answers:
             self._check(each)

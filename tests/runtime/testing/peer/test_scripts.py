@@ -241,7 +241,7 @@ def test_what_is_no_answer_of_a_function_is_a_problem(peer: MockPeer) -> None:
 
 
 def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
-    with pytest.raises(PeerError, match="there is no fault 'dely'; there are version, header, fields"):
+    with pytest.raises(PeerError, match="there is no fault 'dely'; expected one of version, header, fields"):
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
 
 
