@@ -75,7 +75,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
-    """Return the built file; each has an engine, whose speed does not matter here."""
+    """Build a wheel or sdist and return its path. The engine is compiled without optimization, to save time."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
@@ -130,7 +130,7 @@ def engines_in(wheel: Path) -> set[str]:
 
 @pytest.mark.package
 def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> None:
-    """Like this test's own installation: both have an engine if there is a compiler."""
+    """A wheel has an engine exactly if this test's own installation has one."""
     if Plan is None:
         assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
     else:

@@ -30,7 +30,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Types that structs here omit, because they are encoded like int32, which structs have."""
+"""Types that the structs in this file leave out, because they are encoded like int32."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the same fields in a struct, which is used alone, nullable, in an array, and tagged."""
+    """Return a spec that uses a struct with these fields alone, nullable, in an array, and tagged."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

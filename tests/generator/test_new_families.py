@@ -72,7 +72,7 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """An int of any size as decimal digits with a length prefix. No Arrow column, no default in specs."""
+    """An int of any size as decimal digits with a length prefix. Without Arrow column or defaults in specs."""
 
     __slots__ = ()
     family = "digits"
@@ -137,7 +137,7 @@ A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
     # plain, number, gone, count 2 and elements, given
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
-    # the same without the field `gone`, with a compact count; then two tagged fields with tag and size
+    # the same fields except `gone`, with a compact count; then two tagged fields, each with tag and size
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
     # each value as digits after an int32 length; null is -1
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),

@@ -397,7 +397,7 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """Native columns leave such messages to the pure ones, which read whole messages."""
+    """The pure columns read such messages, because they decode whole messages."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

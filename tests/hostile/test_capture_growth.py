@@ -44,7 +44,7 @@ def frames_between_bad_sizes(count: int) -> bytes:
 
 
 def chains_that_break(count: int) -> bytes:
-    """Return a header at every fourth byte, none of them followed by another."""
+    """Return many frame headers; no header begins where a frame ends."""
     return ((16).to_bytes(4, "big") + HEAD[:8] + b"\x7f" * 4) * count
 
 

@@ -1,4 +1,4 @@
-"""Structs of another class in a field: every writer rejects them, because it would drop what it does not know."""
+"""Structs of another class in a field: writers reject them, because they would drop unknown fields."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """Prevent the engine from letting the interpreter decode a whole message inside the block."""
+    """Make the engine raise, inside the block, instead of letting the interpreter decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "decode", asked)
         yield

@@ -2,7 +2,7 @@
 
 Most random bit flips only invalidate the first length they hit. So half of the damage is done where a field begins, and
 some of it only an attacker would write: counts larger than the rest of the input, lengths below -1, overlong varints,
-and tags that are too many, unordered, or of false size.
+and tags that are too many, unordered, or with a wrong size.
 """
 
 import os
@@ -25,7 +25,7 @@ _LONGEST: Final = 400
 """The default limit for samples in bytes: more small samples find more errors."""
 
 _EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
-"""Only one in this many samples is damaged: `make sanitize` has no time for all."""
+"""Only one in this many samples is damaged, to keep `make sanitize` short."""
 
 _INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
 _INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))

@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Describe how JSON or objects differ: one of them per input, to save time."""
+    """Compare either JSON or objects, to save time, and describe the difference."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:

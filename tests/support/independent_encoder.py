@@ -35,7 +35,7 @@ ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Context(NamedTuple):
-    """What all structs of one encoding share: the version, and its properties in the message."""
+    """The version of an encoding, and the properties that it gives all structs."""
 
     version: int
     structs: dict[str, Spec]

@@ -20,7 +20,7 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A named format, and older formats with other magic values in the same log."""
+    """A format, together with older formats that a log can hold next to it."""
 
     named: str
     older: tuple[str, ...]

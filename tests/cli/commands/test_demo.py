@@ -1,4 +1,4 @@
-"""`tagwire demo`: what it shows of captured traffic, and that it fails on any difference."""
+"""`tagwire demo`: its output for captured traffic, and its failure on any difference."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""`tagwire fmt`: a spec has one canonical text, and no comment is lost."""
+"""`tagwire fmt`: a spec has one canonical form, and comments are kept."""
 
 import errno
 import json

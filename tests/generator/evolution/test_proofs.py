@@ -180,7 +180,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     meant = carried(value, old.root, new.root, is_forward=True)
     back = carried(meant, new.root, old.root, is_forward=False)  # without fields that only the old version has
     if ("TW920", "semantic") in rules:
-        return  # the same bytes, but each side lacks values of the other
+        return  # the bytes are the same, but each side has values that the other side does not have
     data_of_new = encode(new, meant)
     assert encode(old, back) == data_of_new
     read_by_old, _ = decode(old, data_of_new, whole=True, strict=True, limits=DEFAULT_LIMITS)

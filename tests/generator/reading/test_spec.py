@@ -280,7 +280,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # and neither taggedVersions without a tag, nor a field without versions
+        # taggedVersions need a tag, and a field needs versions
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
         # consequences of an unreadable type, range or default are not reported

@@ -57,7 +57,7 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
     # The version comes first.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
-    # Only requests have a header, which has a required field.
+    # The set has a request header with a required field, and no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
     # A struct, and an older name of messages, with the names that the registry's type uses.

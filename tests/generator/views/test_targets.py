@@ -302,7 +302,7 @@ class TestWireshark:
         request = tagwire_messages.registry.encode_request(tagwire_messages.HeartbeatRequest(group_id="g"), 4)
         damaged = [request[:-1], request + b"x", b"\x01\x00" + request[2:], request[:3] + b"\x63" + request[4:]]
         frames: list[Frame] = []
-        for data in damaged:  # each with a response whose request is missing
+        for data in damaged:  # a response follows each damaged request
             frames += [{"dir": "req", "hex": data.hex()}, {"dir": "resp", "hex": "00000007"}]
         capture = tmp_path / "damaged.pcap"
         capture.write_bytes(pcap(frames))

@@ -115,7 +115,7 @@ def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # so few that all plans stay cached; another test evicts them
+    for sample in random.sample(samples(), 12):  # few enough to keep all plans in the cache; another test evicts them
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))

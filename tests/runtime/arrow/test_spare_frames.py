@@ -118,7 +118,7 @@ def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
 
 
 def test_other_columns_have_other_frames() -> None:
-    """Even if both have equal numbers of columns and rows."""
+    """A spare frame is not reused for another schema, even with equal numbers of columns and rows."""
     data = rows(Random(4), 10 * ROWS)
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)

@@ -1,4 +1,4 @@
-"""Both drivers against a mock peer and the errors it injects."""
+"""Test both drivers with a mock peer and the errors that it injects."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Native JSON lines equal Python's, for every record that both read, and for no others."""
+"""Native JSON lines equal Python's, for every record that native code can write."""
 
 import json
 from base64 import b64decode, b64encode

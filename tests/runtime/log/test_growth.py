@@ -79,7 +79,7 @@ def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.Monkey
 
 
 def _of_counted(of: Any) -> Any:
-    """Count the checksum checks, and fail each of them."""
+    """Count the checksum verifications, and make each one fail."""
 
     def wrong(self: RangeSums, start: int, end: int) -> int:
         return int(of(self, start, end)) ^ 1

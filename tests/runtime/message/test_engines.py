@@ -1,4 +1,4 @@
-"""Which engine runs, what a class gets from it, and what the native engine leaves to the pure one."""
+"""The choice of the engine, the methods that it gives a class, and the cases that run in pure Python."""
 
 import inspect
 import sys

@@ -65,7 +65,7 @@ TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
-    """Return a layout with one field of this type, in a struct with the other given parts."""
+    """Return a layout whose struct has one field of this type, and the given other parts."""
     return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
 
 

@@ -55,7 +55,7 @@ def fields(record: Record) -> list[Any]:
 
 
 def outcome(read: Callable[[], Iterator[Record]]) -> list[Any]:
-    """Return copies of the records, read one at a time and not kept, and the final error."""
+    """Read the records one at a time, and return copies of them and the error at the end."""
     found: list[Any] = []
     try:
         for record in read():
@@ -124,7 +124,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize(("attribute", "value"), [(name, value) for name, values in ODD.items() for value in values])
 def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None:
-    """Between ordinary records, they give the same bytes or the same error as on the general path."""
+    """Unusual records between ordinary ones give the same bytes or error as on the general path."""
     records = [Record(0, 5, b"k", b"v" * 70), Record(1, 6, None, b""), Record(2, 7, b"k", None)]
     setattr(records[1], attribute, value)
     found = []
@@ -137,7 +137,7 @@ def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None
 
 
 def with_lengths_at(*places: int) -> Layout:
-    """Return v2 with another length before each of these items of its records."""
+    """Return format v2 with an additional length before each of these record items."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)
@@ -224,7 +224,7 @@ def test_hashes_are_those_of_the_bytes() -> None:
 
 
 def test_what_users_put_into_a_record_is_theirs() -> None:
-    """Bytes of the next record's size, kept and not kept."""
+    """Assigned values have the size of the next record's, and may or may not be referenced elsewhere."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

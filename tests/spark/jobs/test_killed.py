@@ -62,7 +62,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Spark has half of a task's rows when the worker dies: no row is lost, and none comes twice."""
+    """A worker dies after Spark received half of its rows: no row is lost or repeated."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
@@ -158,7 +158,7 @@ def test_what_is_counted_is_counted_once(
 
 
 def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
-    """As with speculative tasks: both write everything, and Spark uses one result."""
+    """Two attempts write everything, as speculative tasks do, and Spark uses one result."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
@@ -299,7 +299,7 @@ for folder in at_each_step(sys.argv[2], lambda folder: None, act):
 
 @pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
 def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> None:
-    """Between the tasks and the commit, and at each step of the commit: all or nothing is there."""
+    """Killing the driver after the tasks, or at any step of the commit, leaves the whole output or nothing."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     copytree(SAMPLE, tmp_path / "sample")

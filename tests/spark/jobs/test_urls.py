@@ -102,7 +102,7 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    """A task per partition, which reads it in ranges three times."""
+    """One task per partition reads the partition three times, in ranges."""
     put(store, broker, "/k")
     expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
     got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)

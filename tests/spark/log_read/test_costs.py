@@ -1,4 +1,4 @@
-"""The memory of workers and driver: little of a segment, and none of its records."""
+"""Memory of workers and driver: a worker holds a small part of a segment, and the driver holds no records."""
 
 import pickle
 import shutil

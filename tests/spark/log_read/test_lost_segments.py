@@ -50,7 +50,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_a_segment_that_was_cut_to_nothing_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """In streams, too. An empty last segment is one that a broker has just created."""
+    """The rule also holds in streams. An empty last segment is one that a broker has just created."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, and the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:

@@ -95,7 +95,7 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
 def test_rows_are_those_of_each_split_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """In both engines, in one task and in many."""
+    """The columns are the same in both engines, and in one task or many."""
     segments(tmp_path, 12)
     together = read(tmp_path, together=True, **options)
     assert together == read(tmp_path, together=False, **options)
@@ -137,7 +137,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
-    """It follows the rows of the splits before it."""
+    """The error comes after the rows of earlier splits."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

@@ -90,7 +90,7 @@ def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None
 
 @pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
 def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
-    """However fast the others grow, and in each micro-batch if the limit covers a segment for each partition."""
+    """A partition makes progress however fast the others grow."""
     names = [str(n) for n in range(partitions)]
     position = {"t": dict.fromkeys(names, 0)}
     served = dict.fromkeys(names, 0)

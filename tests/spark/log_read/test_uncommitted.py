@@ -57,7 +57,7 @@ def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) ->
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-int", "kip87", "kip82-int+kip87"])
 def test_formats(tmp_path: Path, format: str) -> None:
-    """Including formats without transactions, whose records are all committed."""
+    """In formats without transactions, all records are committed."""
     has_them = format.startswith("v")
     segment(tmp_path / "t-0", 0, *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
     expected = [(offset, False) for offset in range(4, 10)]
@@ -113,7 +113,7 @@ def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
-    """Data before it is read, data in it is rejected; in a segment that is not the last, it is damage."""
+    """Batches before the damage are read. Damage among the requested batches, or in an earlier segment, is an error."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -159,7 +159,7 @@ def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Without a producer snapshot; a trigger scans what is new, and so does the plan of its rows."""
+    """Without a producer snapshot, a trigger and its plan each scan only the new batches."""
     [seen] = gone_over
     parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
     position: dict[str, Any] = {"t": {"0": 0}}

@@ -180,7 +180,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Rows of one baseOffset that can't be one batch: only the first new batch begins there."""
+    """If rows with one baseOffset don't fit one batch, only the first new batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -282,7 +282,7 @@ def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_skew_and_nothing(spark: "SparkSession", tmp_path: Path) -> None:
-    """Nearly all rows in one partition; tasks without rows; a DataFrame without rows."""
+    """Covers nearly all rows in one partition, tasks without rows, and a DataFrame without rows."""
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")
     save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)

@@ -75,7 +75,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_job_has_left(tmp_path: Path) -> None:
-    """The next run of the job removes it; files of other outputs stay."""
+    """The next run of the job removes its leftovers; files of other outputs stay."""
     output, digits = tmp_path / "out", "3f" * 16
     mine, other = tmp_path / f".out.{digits}", tmp_path / f".out.b.{digits}"
     for each in (mine, other):

@@ -48,7 +48,7 @@ def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
 
 
 def test_two_writes_at_once(tmp_path: Path) -> None:
-    """Both numbered from the same end; the second follows the first, including leader epochs."""
+    """Two jobs planned from one end of the log: the second continues the first's offsets and leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

@@ -66,7 +66,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
-    """With the same rows, others or none; or a batch of long ago."""
+    """The repeated batch may have the same rows, other rows or none, or be an old batch."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
@@ -74,7 +74,7 @@ def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # the batch had no rows, which stays so
+    run(tmp_path, "q", 2, rows(5))  # the batch had no rows, and repeating it adds none
     run(tmp_path, "other", 0, rows(4))
     job(tmp_path, rows(5))  # other writes keep the noted batches
     run(tmp_path, "q", 2, rows(6))
@@ -106,7 +106,7 @@ class Stop(BaseException):
 
 
 def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Before each step of a commit; the batch is repeated, repeated again without effect, and the next one follows."""
+    """The stream dies before each step of a commit. Repeating the batch writes it once, and the next batch follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -139,7 +139,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_attempt_that_comes_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the same micro-batch or an earlier one; its first row may come before, without a folder so far."""
+    """The attempt is of the same micro-batch or an earlier one, and may begin before the folder exists."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)

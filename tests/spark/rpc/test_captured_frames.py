@@ -86,7 +86,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
-    """Such text is shown with `?`, and still distinguishes connections; so are file names."""
+    """Text and file names that are not UTF-8 are shown with `?`; they still distinguish connections."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     asked = [

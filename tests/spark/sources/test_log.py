@@ -101,7 +101,7 @@ def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) 
 
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
 def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
-    """The tasks' work, without Spark: each record is in one split."""
+    """Reads each split without Spark: each record is in exactly one split."""
 
     def rows(**options: Any) -> list[Any]:
         given = [{"path": str(each), "includeControlRecords": "true", **options} for each in logs.iterdir()]

@@ -145,7 +145,7 @@ def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_answers_to_a_version_that_a_broker_lacks(spark: "SparkSession") -> None:
-    """They are in version 0, and are decoded in it, as structs, too."""
+    """Such responses are in version 0 and are decoded in version 0, also into structs."""
     probes = "apiVersion = 99 and response is not null"
     as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
     structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()

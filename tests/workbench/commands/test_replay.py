@@ -264,7 +264,7 @@ def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> No
 
 
 def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Ids of other topics in the same position, and values that mean "no id"."""
+    """Ids of topics that the target does not return, and values that mean "no id", are sent unchanged."""
 
     def described(*topics: tuple[str, UUID]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])

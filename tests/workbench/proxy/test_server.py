@@ -390,7 +390,7 @@ def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
 def test_members(sizes: list[int], tmp_path: Path) -> None:
-    """Full members and others; a frame of any size is one line."""
+    """A capture of several gzip members reads as one file, with one line for a frame of any size."""
     with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
         for number, size in enumerate(sizes):
             file.add(frame(number, bytes([number]) * size))
