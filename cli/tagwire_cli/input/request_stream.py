@@ -37,7 +37,7 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses with their positions, counting them first if necessary.
+        """Return the responses with their positions. They are counted first if a correlation ID is ambiguous.
 
         A correlation ID that requests of several APIs share is ambiguous unless each request has a response.
         """

@@ -73,7 +73,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Make the folder. Raises PipelineError if it can't be made or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # a folder with a commit supports commits
+    if "number" not in folder.done():  # a folder that already has a commit needs no probe
         folder.remove(begin(root, storage))
 
 

@@ -108,7 +108,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # looked up once, because small batches would notice the cost
+        if library is None:  # looked up once: a lookup per batch is measurable for small batches
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:

@@ -114,7 +114,7 @@ def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -
 
 @pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
 def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
-    """An entry points a few bytes past the start of a batch; in a remote file, the rest looks like its end."""
+    """An index entry points a few bytes past the start of a batch. No row is lost, locally or remotely."""
     batches = [batch(base, 3) for base in range(0, 18, 3)]
     path = segment(tmp_path / "o-0", 0, *batches)
     at = len(batches[0] + batches[1]) + behind
