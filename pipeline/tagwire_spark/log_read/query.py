@@ -94,7 +94,7 @@ class LogQuery(NamedTuple):
     """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics in filters. Filters may name missing topics and partitions; the next three fields also come from them."""
+    """The topics in filters. Filters may name missing topics and partitions; so may the next three fields."""
     numbers: tuple[int, ...] | None = None
     """Partitions of any topic."""
     first_offset: int = 0

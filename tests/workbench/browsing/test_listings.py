@@ -107,7 +107,7 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
         ("api=Fetsch", "api=Fetsch: there is no such API; did you mean 'Fetch'?"),
         ("version=x", "version=x: 'x' is not a number or a range such as 3-5"),
         ("dir=up", "dir=up: a direction is request or response"),
-        ("is=odd", "is=odd: entries can be found that are at fault"),
+        ("is=odd", "is=odd: expected fault"),
         ('"a', "the filter '\"a' can't be read: no closing quotation"),
     ],
 )
@@ -247,7 +247,7 @@ def test_a_packed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
     [
         (b"", 0, ""),
         (b"\n\n", 0, ""),
-        (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends inside of what gzip packed"),
+        (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends within its gzip data"),
         (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
         (gzip.compress(b"{}\n") + b"odd", 1, "can't be decompressed after byte"),
         (line("req", METADATA).encode(), 1, ""),

@@ -233,5 +233,5 @@ def _direction(term: Term, value: str) -> int:
 
 def _property(term: Term, is_faulty: Test) -> Test:
     if term.value != "fault":
-        raise FilterError(f"is={term.value}: is=fault finds entries with errors")
+        raise FilterError(f"is={term.value}: expected fault")
     return is_faulty
