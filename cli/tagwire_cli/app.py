@@ -55,7 +55,7 @@ class _Commands(CommandTable):
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     show_default=True,
-    help="When to use colours; auto: on a terminal.",
+    help="When to use colors; auto: on a terminal.",
 )
 @click.version_option(None, "-V", "--version", package_name="tagwire")
 def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:

@@ -66,7 +66,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="When to use colours; auto: on a terminal.",
+    help="When to use colors; auto: on a terminal.",
 )
 @show_sensitive_option
 @limit_option
