@@ -144,6 +144,8 @@ def test_logs(logs: Path, tmp_path: Path) -> None:
         held("log stat", *rows(run("log", "stat", "--json", folder)))
         held("log verify", *rows(run("log", "verify", "--json", folder, codes=(0, 1))))
     held("log state", json.loads(run("log", "state", "--json", str(logs / "kafka4"))))
+    others = [path for path in sorted(logs.rglob("*")) if path.is_file() and path.suffix != ".log"]
+    held("log dump", *(row for path in others for row in rows(run("log", "dump", "--json", str(path), codes=(0, 1)))))
 
 
 def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
