@@ -32,7 +32,7 @@ class Below(MetadataRequestTopic):
 
 
 class Renamed(MetadataRequestTopic):
-    """Its name is computed, not stored in the slot."""
+    """A struct whose `name` is a property, not the slot."""
 
     __slots__ = ()
 

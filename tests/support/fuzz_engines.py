@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raise an error if the engines or columns differ on the bytes after the first two."""
+    """Raise an error if engines or columns differ. The first two bytes choose the sample; the rest is its input."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]

@@ -85,7 +85,7 @@ def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
     give_old_header(project, "Response")
     # magic -2, key 7, version 0, and tenant 0 in header 1
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # nothing in header 0, and node 9 in header 1
+    # header 0 has no additional field, header 1 has node 9
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

@@ -206,7 +206,7 @@ def test_text_that_is_no_utf8() -> None:
 
 
 def test_more_than_offsets_can_say() -> None:
-    """Lowers the bound of 2^31 - 1, because two gigabytes of text would take too long."""
+    """The bound of 2^31 - 1 is lowered, because two gigabytes of strings would take too long."""
     decoder = new_decoder()
     decoder.most = 20
     assert (

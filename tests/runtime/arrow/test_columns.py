@@ -133,7 +133,7 @@ def test_versions_that_there_are_not() -> None:
 def test_versions_that_may_occur() -> None:
     made = arrow.decode_column(pa.array([DATA]), C, pa.array([8]), versions=[8, 9])
     assert pa.array(made).type == pa.struct(pa.schema(arrow.schema(C, [8, 9])))
-    with pytest.raises(arrow.ColumnError, match="versions go with an array of them, but version is 8"):
+    with pytest.raises(arrow.ColumnError, match="versions needs an array as version, but version is 8"):
         arrow.decode_column(pa.array([DATA]), C, 8, versions=[8])
     with pytest.raises(arrow.ColumnError, match="no version was given"):
         arrow.schema(C, [])

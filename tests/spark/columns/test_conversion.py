@@ -20,7 +20,7 @@ ROWS = 4096
     ids=lambda rows: str(len(rows)),
 )
 def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are found by bisection: a few of them don't make each row convert alone."""
+    """Invalid rows are found by bisection, so a few of them don't force a conversion row by row."""
     calls, original = [0], conversion.converted
 
     def counted(*arguments: Any) -> Any:

@@ -135,7 +135,7 @@ def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
 
 
 def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Both begin at the same offset; the second to commit is rejected and changes nothing."""
+    """Two writes begin at the same offset; the second to commit is rejected and changes nothing."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -278,7 +278,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(
 
 @pytest.mark.usefixtures("no_locks")
 def test_many_writers_at_once_without_locks(tmp_path: Path) -> None:
-    """Of the writers that continue at one offset, one commits, and all of its rows are there."""
+    """If several writers continue at one offset, one commits, with all of its rows."""
     for number in range(10):
         root = tmp_path / str(number)
         job(root, table(("t", 0, 0, None, b"v")))

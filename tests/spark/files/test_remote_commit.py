@@ -296,7 +296,7 @@ def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
 
 
 def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
-    """Before the commit, and after it, when it can only be undone."""
+    """Covers a loss before the commit, and after it, when the commit can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")

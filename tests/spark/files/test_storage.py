@@ -151,7 +151,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system with a host that is missing from its file names, as in HDFS and FTP."""
+    """A file system whose file names leave out the URL's host, like HDFS and FTP."""
 
     protocol = "hosted"
 
@@ -249,7 +249,7 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
 ])  # fmt: skip
 def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
-    """An error that lists what is there, not an empty result."""
+    """A path without segments raises an error that lists the folder's content."""
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

@@ -175,7 +175,7 @@ def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[
 
 
 def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """A follower does this when its leader has other batches at the end; open transactions may now be committed."""
+    """A follower truncates its log to match its leader. Open transactions may then be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]

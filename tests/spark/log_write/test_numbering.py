@@ -1,4 +1,4 @@
-"""Rows without offsets are numbered after the log, task after task, whatever has been written meanwhile."""
+"""Rows without offsets get the next offsets of the log, task by task, even if other jobs wrote meanwhile."""
 
 from pathlib import Path
 from typing import Any

@@ -175,7 +175,7 @@ def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pyte
 
 
 def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first is slow, not dead: both run the same batch, and one of them commits it."""
+    """The first query is slow, not dead: both queries run the same batch, and one of them commits it."""
     batch = MicroBatch("q", 0)
     monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)

@@ -104,7 +104,7 @@ def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Each response belongs to its request, even if it comes first; a request without acks gets none."""
+    """Each response belongs to its request, even if it comes first; a request without acks gets no response."""
     registry = messages.registry
     asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

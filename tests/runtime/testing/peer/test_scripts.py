@@ -302,7 +302,7 @@ def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any],
 
 
 def test_headers_are_bounded_too() -> None:
-    """In a version that the peer supports, and in one that it does not."""
+    """Covers a version that the peer supports, and one that it does not support."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
     for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):
