@@ -115,7 +115,7 @@ def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
     is_hidden = hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive
-    if not (is_named or is_hidden):
+    if value is None or not (is_named or is_hidden):
         return {"message": entry.to_json_text()}
     made = entry.to_json()
     put_names(made["value"], type(value), registers, value.NAME)

@@ -116,7 +116,7 @@ class Peer:
             try:
                 size = self._socket.recv_into(self._buffer)
             except TimeoutError:
-                end = 0.0
+                end, size = 0.0, 0
             except OSError as error:
                 self._fail(f"the connection was lost: {reason_of(error)}")
             if time.monotonic() > end:

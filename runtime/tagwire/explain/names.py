@@ -47,11 +47,13 @@ def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
     """Replace numbers in the JSON form of a struct at `path` (`Message.field`) by their names in the registers."""
     for row in struct.FIELDS:
-        value, inner = made.get(row.json_name), f"{path}.{row.name}"
+        value: Any = made.get(row.json_name)
+        inner = f"{path}.{row.name}"
         if type(value) is int and inner in registers:
             made[row.json_name] = registers[inner].name_of(value) or value
         elif value and row.struct is not None:
-            for each in value if isinstance(value, list) else [value]:
+            elements: list[Any] = value if isinstance(value, list) else [value]
+            for each in elements:
                 put_names(each, row.struct, registers, inner)
 
 
