@@ -107,6 +107,11 @@ def unreadable(text: str, errno: int | None = None) -> PipelineError:
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
 
+def changed(why: str) -> PipelineError:
+    """Return the error for a log that a broker or another program changed while it was read."""
+    return PipelineError("KAFKA_LOG_CHANGED", f"{why}; the log changed while it was read, so read it again.")
+
+
 def loss(why: str) -> PipelineError:
     """Return the error for a log that lacks requested records."""
     return PipelineError(

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from tagwire.log.file_bytes import FileBytes, open_file
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
 from tagwire_spark.files.file_state import FileState, check_file
 from tagwire_spark.files.local_commit import LocalFolder
@@ -46,6 +46,7 @@ __all__ = [
     "job_of",
     "left_of",
     "noted_batches",
+    "if_gone",
     "opened",
     "settle",
     "settled",
@@ -269,3 +270,12 @@ def opened(
         if state is not None:
             check_file(file, state, data, end=end, may_grow=may_grow)
         yield data
+
+
+def if_gone(error: PipelineError, file: str) -> PipelineError:
+    """Return KAFKA_LOG_CHANGED if the error's planned file is gone, though its folder exists; otherwise the error.
+
+    A local folder that is missing may be a mount that the worker lacks.
+    """
+    is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
+    return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

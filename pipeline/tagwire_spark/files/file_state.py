@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from tagwire.log.file_bytes import FileBytes
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
@@ -74,16 +74,15 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
     """Raise PipelineError if a file is not the planned one. A file that may grow must have its bytes up to `end`."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
-        changed = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
+        is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
     else:
-        changed = found.size != planned.size or has_other_bytes
-    if changed or found.name != planned.name:
+        is_other = found.size != planned.size or has_other_bytes
+    if is_other or found.name != planned.name:
         pairs = [(f"{one.size} bytes", one.name, one.tag) for one in (planned, found)]
         was, now = (
             ", ".join(each) for each in zip(*(p for p in zip(*pairs, strict=True) if p[0] != p[1]), strict=True)
         )
-        text = f"{file}: it was replaced or cut after the read was planned: it was {was}, and is {now} now; read again."
-        raise PipelineError("KAFKA_LOG_CHANGED", text)
+        raise changed(f"{file}: it was replaced or cut after the read was planned: it was {was}, and is {now} now")
 
 
 def growing_state(data: FileBytes) -> FileState:
@@ -103,8 +102,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
         return
     now = _ends(data, planned.size)
     if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
-        text = f"{file}: it was written over after the read was planned: its first {planned.size} bytes are others now"
-        raise PipelineError("KAFKA_LOG_CHANGED", f"{text}; read again.")
+        raise changed(
+            f"{file}: it was overwritten after the read was planned: its first {planned.size} bytes differ now"
+        )
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:

@@ -118,7 +118,11 @@ class RemoteFile:
             try:
                 yield
             except FileNotFoundError:
-                raise LogPathError(f"{self.url}: there is no such file any more") from None
+                raise GoneError(f"{self.url}: there is no such file any more") from None
+
+
+class GoneError(LogPathError):
+    """A remote file that was listed and no longer exists."""
 
 
 class _Block(NamedTuple):

@@ -80,8 +80,8 @@ class Location:
             return growing_state(data)
 
     def size_of(self, path: Path) -> int:
-        """Return the size of a file below, in bytes."""
-        return path.stat().st_size if self._tree is None else self._tree.states[path].size
+        """Return the size of a file below, in bytes. Raises LogPathError if it is gone."""
+        return file_status(path).st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
         """Return the partition of a folder. Raises LogPathError."""

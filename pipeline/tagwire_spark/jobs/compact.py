@@ -27,7 +27,7 @@ from tagwire.log.whole_folder import on_disk
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.last_offsets import find_last_offsets, last_offsets_between
 from tagwire_spark.jobs.outputs import Staged, Staging, attempt, job_output, staging
-from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
+from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
     fetch_companions,
@@ -41,6 +41,7 @@ from tagwire_spark.jobs.units import (
 )
 
 
+@steadily
 def compact_logs(
     spark: SparkSession,
     paths: str | Path | Iterable[str | Path],
@@ -82,7 +83,7 @@ class _Log:
         self.number = number
         self.found = found
         self.compaction = compaction
-        self.segments = found.partition.segments
+        self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
         # A partly compacted log needs the keys after the compacted part, not only their offsets.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None

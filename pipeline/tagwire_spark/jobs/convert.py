@@ -23,7 +23,7 @@ from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt, job_output, staging
-from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
     SegmentUnit,
@@ -37,6 +37,7 @@ from tagwire_spark.jobs.units import (
 )
 
 
+@steadily
 def convert_logs(
     spark: SparkSession,
     paths: str | Path | Iterable[str | Path],
@@ -85,8 +86,7 @@ def _converted(
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     """Convert the segments; return them and their results."""
     # Segments come from a generator and are freed at once: a million segment objects would fill the driver's memory.
-    listings = ((found, found.root.partition(found.partition.path).segments) for found in partitions)
-    found = [each for partition, segments in listings for each in segment_units(partition, segments)]
+    found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found
     work = partial(_convert, attempts=str(made.attempts), how=how, storage=storage)

@@ -23,7 +23,7 @@ from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.export_part import TABLE, ExportOptions, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
-from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
@@ -71,6 +71,7 @@ class _Unit(NamedTuple):
         return facts if listed is None else facts | {"listed": listed}
 
 
+@steadily
 def export_logs(
     spark: SparkSession,
     paths: str | Path | Iterable[str | Path],

@@ -14,13 +14,13 @@ from pyspark.sql.types import StructType
 from tagwire.errors import DecodeError
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.moving import exact_header_of
 from tagwire.text_format import encodable
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, changed, refusal
+from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
@@ -76,11 +76,11 @@ def export_part(
                         TopicPartition(*unit["place"]), table, made
                     )
                 now = source.size_of(path)
-            except OSError as error:
-                raise unreadable(source.name_of(path), error) from None
+            except LogPathError as error:
+                raise if_gone(refusal(error), source.name_of(path)) from None
             if made.end != size or now != size:
-                text = f"it had {size} bytes and has {now} now; export logs that are not in use"
-                raise LogPathError(f"{source.name_of(path)}: {text}")
+                text = f"it had {size} bytes and has {now} now, and only logs that are not in use can be exported"
+                raise changed(f"{source.name_of(path)}: {text}")
     return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
 
 

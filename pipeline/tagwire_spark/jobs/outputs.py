@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
 from tagwire.log.whole_folder import claimed, publish
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files.commit import abandon
 from tagwire_spark.files.leftovers import work_folders
 from tagwire_spark.files.storage import is_remote, local_path
@@ -104,7 +104,10 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
         made = Staging(folder)
         made.attempts.mkdir(parents=True)
         made.whole.mkdir()
-        yield made
+        try:
+            yield made
+        except FileNotFoundError as error:  # the driver copies the small files of logs
+            raise changed(f"{error.filename}: it was removed after the job had listed it") from None
 
 
 @contextmanager

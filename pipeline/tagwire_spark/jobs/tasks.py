@@ -6,7 +6,8 @@ times, even concurrently, so the work's writes must be repeatable (see `outputs`
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +30,31 @@ _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string()
 _ROWS: Final = 1000
 
 Batches = Iterator[pa.RecordBatch]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_ATTEMPTS: Final = 3
+
+
+def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Repeat a job from listing its logs on if they changed while it read them, at most three times in all.
+
+    A running broker compacts and deletes segments, and a task can't list a log again, because other tasks have parts of
+    the same listing.
+    """
+
+    @wraps(job)
+    def run(*args: _P.args, **named: _P.kwargs) -> _T:
+        every = [list(each) if isinstance(each, Iterator) else each for each in args]
+        options = {name: list(each) if isinstance(each, Iterator) else each for name, each in named.items()}
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return job(*every, **options)  # type: ignore[arg-type]
+            except PipelineError as error:
+                if error.condition != "KAFKA_LOG_CHANGED":
+                    raise
+        return job(*every, **options)  # type: ignore[arg-type]
+
+    return run
 
 
 def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:

@@ -1,7 +1,7 @@
 """The units of log jobs: segments in folders that all workers mount, or at URLs.
 
-A folder at a URL is listed once, on the driver. The listing entry of a file goes to its task, which reads the file by
-ranges and raises an error if the file has been replaced.
+A folder is listed once, on the driver. A segment's inode, or the listing entries of its files at a URL, go to its
+task, which raises an error if the segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +9,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
+from tagwire.log.file_bytes import file_status
+from tagwire.log.partition import read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, changed, refusal
+from tagwire_spark.files.commit import if_gone
+from tagwire_spark.files.remote_file import GoneError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import is_url
@@ -36,6 +41,11 @@ class FoundPartition(NamedTuple):
         """The path or URL of the partition's folder."""
         return self.root.name_of(self.partition.path)
 
+    def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
+        """List the segments now, with `metadata` after the snapshots of a metadata log. Raises LogPathError."""
+        listed = self.root.partition(self.partition.path)
+        return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
+
     @property
     def place(self) -> Path | str:
         """The folder for reports: a Path, or a URL string."""
@@ -48,13 +58,13 @@ class SegmentUnit(NamedTuple):
     file: str
     topic: str
     target: str
-    listed: Sequence[Listed] | None = None
-    """The listing entries of a segment at a URL and of its indexes."""
+    listed: Sequence[Listed] | int
+    """The inode of a local segment, or the listing entries of a segment at a URL and of its indexes."""
 
     @property
     def place(self) -> Path | str:
         """The file for reports: a Path, or a URL string."""
-        return Path(self.file) if self.listed is None else self.file
+        return self.file if is_remote(self.file) else Path(self.file)
 
 
 def job_inputs(
@@ -116,7 +126,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
         yield from segment_units(found, [root.segment(path)])
         return
     for found in found_partitions(root):
-        yield from segment_units(found, [*found.partition.metadata_snapshots, *found.partition.segments])
+        yield from segment_units(found, found.listed_segments(metadata=True))
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
@@ -146,7 +156,10 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
     for folder, _, root in _log_folders(found):
         wanted[id(root)][1].extend(path for path in folder.iterdir() if path.name.endswith(_OF_BROKER))
     for root, paths in wanted.values():
-        root.bring(*paths)
+        try:
+            root.bring(*paths)
+        except GoneError as error:
+            raise changed(str(error)) from None
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
@@ -162,21 +175,46 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 # ---------------------------------------------------------------- what goes to workers
 
 
-def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | None]:
-    """Return a segment as sent to a worker: its path or URL, and for a URL the listing entries of its files."""
-    beside = filter(None, map(segment.beside, SEGMENT_FILES[1:])) if is_remote(root.origin) else ()
-    return segment.name, root.listed(segment.path.parent, [segment.path, *beside])
+def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
+    """Return a segment as sent to a worker: its path and inode, or its URL and the listing entries of its files.
+
+    Raises PipelineError if the segment is gone by now.
+    """
+    if not is_remote(root.origin):
+        return segment.name, _inode(segment.name)
+    beside = filter(None, map(segment.beside, SEGMENT_FILES[1:]))
+    return segment.name, root.listed(segment.path.parent, [segment.path, *beside]) or ()
+
+
+def _inode(file: str) -> int:
+    try:
+        return file_status(Path(file)).st_ino
+    except LogPathError as error:
+        raise if_gone(refusal(error), file) from None
 
 
 @contextmanager
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
-    """Yield a segment sent by `sent_segment`, on a worker. Raises PipelineError, LogPathError."""
+    """Yield a segment sent by `sent_segment`, on a worker.
+
+    Raises PipelineError, also for an error in the block if the segment was replaced or removed meanwhile.
+    """
     file, listed = sent
-    if listed is None:
-        yield Segment(file)
+    if is_remote(file):
+        with received_folder(folder_of(file), listed, options) as location:
+            yield location.segment(location.local / listed[0][0])
         return
-    with received_folder(folder_of(file), listed, options) as location:
-        yield location.segment(location.local / listed[0][0])
+    try:
+        _check_inode(file, listed)
+        yield Segment(file)
+    except TagwireError:
+        _check_inode(file, listed)
+        raise
+
+
+def _check_inode(file: str, listed: int) -> None:
+    if _inode(file) != listed:
+        raise changed(f"{file}: another file replaced it after the job had listed it")
 
 
 @contextmanager
@@ -185,5 +223,8 @@ def received_folder(folder: str, listed: Sequence[Listed] | None, options: Stora
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)
-        else:
+            return
+        try:
             yield received(folder, listed, stack, options)
+        except GoneError as error:
+            raise changed(str(error)) from None

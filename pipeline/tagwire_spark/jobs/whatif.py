@@ -19,10 +19,11 @@ from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.convert import conversion_of
-from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import SegmentUnit, every_segment, job_inputs, received_segment
 
 
+@steadily
 def whatif_logs(
     spark: SparkSession,
     paths: str | Path | Iterable[str | Path],

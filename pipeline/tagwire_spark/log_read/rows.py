@@ -22,6 +22,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.files.commit import if_gone
 from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_requested, next_offset, split_pieces
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
@@ -64,7 +65,7 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
 
 
 def _raised(error: PipelineError, split: Split) -> None:
-    raise error
+    raise if_gone(error, split.file)
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:

@@ -153,8 +153,9 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                 with settled_location(location):
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
-        except PipelineError as error:  # a write was committed meanwhile, without a lock to stop it
-            if error.condition != "KAFKA_LOG_CHANGED" or looks == _LOOKS:
+        except (LogPathError, PipelineError) as error:
+            # A write was committed meanwhile, without a lock to stop it; or a broker removed a listed file.
+            if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
 

@@ -149,7 +149,7 @@ def test_several_disks_of_a_broker(
 
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
-    unit = [str(segment), "orders", "orders-0"]
+    unit = [str(segment), "orders", "orders-0", segment.stat().st_ino]
     with staging(Output(tmp_path / "out"), cast("SparkSession", None)) as made:
         first, second = (_convert(unit, str(made.attempts), NOTHING) for _ in range(2))
         assert first[0] != second[0]

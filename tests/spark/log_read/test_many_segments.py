@@ -169,5 +169,5 @@ def test_a_segment_that_is_gone_leaves_the_others(tmp_path: Path) -> None:
     found = {row["file"] for each in rows for row in each.to_pylist()}
     assert found == {split.file for split in splits} - {splits[2].file}
     assert [(error.condition, split) for error, split in errors] == [("KAFKA_LOG_NOT_FOUND", splits[2])]
-    with pytest.raises(PipelineError, match="KAFKA_LOG_NOT_FOUND"):
+    with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
         list(rows_of(splits[2], query, full_schema(query)))

@@ -104,7 +104,7 @@ def test_a_last_segment_that_is_written_over_has_not_grown(tmp_path: Path, data:
     [task] = reader.partitions({}, {"t": {"0": 10}})
     path.write_bytes(data.ljust(size, b"\0"))
     os.utime(path, ns=(0, 0))
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: it was written over"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: it was overwritten"):
         list(reader.read(task)) if of_stream else read()
 
 
