@@ -1,4 +1,5 @@
 from array import array
+from typing import Any
 
 from typing_extensions import Buffer
 
@@ -24,6 +25,10 @@ def lines(
 def totals(
     data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, has_attributes: bool
 ) -> tuple[int, int, int, int, int | None, int | None, int, int, bool] | None: ...
+
+class HeaderSearch:
+    def __init__(self, data: Any, forms: list[tuple[int, bool, bool, bool, int, int, int, int, int, int]]) -> None: ...
+    def next(self, window: bytes, start: int, at: int, stop: int) -> int: ...
 
 class Rows:
     next_offset: int

@@ -108,7 +108,11 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
     while pattern is not None and position < len(data):
         window = data[position : position + size]
         stop = len(window) if position + len(window) >= len(data) else len(window) - LONGEST + 1
-        for match in pattern.finditer(window):
+        if (search := scan.search) is not None:
+            at = -1
+            while (at := search.next(window, position, at + 1, stop)) >= 0:
+                yield position + at
+        for match in pattern.finditer(window) if search is None else ():
             at = match.start()
             if at >= stop:
                 break

@@ -10,13 +10,15 @@ because a batch has a length. So zeros up to the end of the file end the data.
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.sum_check import SumCheck
+from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
@@ -24,6 +26,9 @@ from tagwire.records.header_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.records.walk import Walk
 from tagwire.text_format import count
+
+if TYPE_CHECKING:
+    from tagwire._records import HeaderSearch
 
 Skip = Callable[[LogError | LogPathError], object]
 """Called with the error of each part of a log that can't be read, which is then left out."""
@@ -185,6 +190,16 @@ class Scan:
     def expect_damage(self) -> None:
         """Prepare for trying many positions that are not batches: from now on, wrong checksums are found fast."""
         self._sums = self._sums or SumCheck(self.file, self.data)
+
+    @cached_property
+    def search(self) -> "HeaderSearch | None":
+        """The native search for positions where a batch may begin; None if Python must try the positions."""
+        forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
+        if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
+            return None
+        from tagwire._records import HeaderSearch  # only for damage
+
+        return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
         """Return whether a batch may begin at a position whose first bytes are `header`."""

@@ -101,6 +101,8 @@ class _Conversion:
         self.has_tombstone = "is_tombstone" in target.record_bits
         self.has_timestamps = "base_timestamp" in target.fields
         self.hides_timestamps = False
+        self.is_plain = False
+        """Whether a record without headers, attributes and tombstone flag needs no change."""
         self.header_key, self.null_headers, self.header_order = header_rules(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
@@ -125,6 +127,7 @@ class _Conversion:
         settings |= self.unnamed(is_compressed=settings["compression"] != "none")
         is_message = self.target.records is None and settings["compression"] == "none"
         self.hides_timestamps = is_message and settings.get("timestamp_type") == "append"
+        self.is_plain = not (self.hides_timestamps or self.has_tombstone)
         settings |= self.timestamps((each.timestamp for each in batch.stored()), settings)
         records = (self.record(index, record) for index, record in enumerate(batch.stored()))
         begun = list(islice(records, AT_ONCE))
@@ -133,7 +136,7 @@ class _Conversion:
             settings |= self.extent(begun[:1], begun[-1:]) | self.attributes_bit(has_attributes=has_attributes)
             return BatchBuilder(self.target, as_read=True, **settings).extend(begun).build()
         (last,) = deque(batch, 1)
-        has_attributes = any(self.attributes(record) for record in batch)
+        has_attributes = self.target.records is not None and any(self.attributes(record) for record in batch)
         settings |= self.extent(begun[:1], [last]) | self.attributes_bit(has_attributes=has_attributes)
         builder = BatchBuilder(self.target, as_read=True, **settings)
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
@@ -232,6 +235,9 @@ class _Conversion:
     # ------------------------------------------------------------ records
 
     def record(self, index: int, record: Record) -> Record:
+        has_own = record.headers or record.attributes or record.tombstone is not None
+        if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
+            return record  # as nearly every record
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order
@@ -254,7 +260,8 @@ class _Conversion:
 
     def attributes(self, record: Record) -> int:
         """Return a record's own attributes in the target's form."""
-        return 0 if self.target.records is None else plain_attributes(self.target, record.attributes)
+        is_none = self.target.records is None or not record.attributes
+        return 0 if is_none else plain_attributes(self.target, record.attributes)
 
     def tombstone(self, path: str, record: Record) -> dict[str, Any]:
         if self.has_tombstone:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Checksum, Extent, Fixed, Item, Varint
+from tagwire.wire.checksums import POLYNOMIALS
 from tagwire.wire.varint import from_zigzag, read_uvarint
 
 if TYPE_CHECKING:
@@ -59,6 +60,19 @@ class HeaderPositions:
             self.last_delta_at is not None or "last_offset_delta" not in format.fields
         )
         """Whether the last offset can be read from fixed positions."""
+
+    @property
+    def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
+        """The positions as the native header search expects them; None for a length of another kind."""
+        code, place = self._code, self.sum
+        is_int32 = self._number is not None and self._number.format == ">i"
+        if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
+            return None
+        return (
+            *(self.length_at, not is_int32, isinstance(code, Varint) and code.zigzag, self._counts_itself),
+            *(self.least, self.magic_behind, self.magic & 0xFF),
+            *((POLYNOMIALS[place.algorithm], place.at, place.begin) if place else (0, 0, 0)),
+        )
 
     @property
     def has_length(self) -> bool:

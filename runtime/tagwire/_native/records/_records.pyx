@@ -2,6 +2,8 @@
 # cython: freethreading_compatible=True
 """Convert records of the form of magic 2 without objects: to lines of text, into other batches, and from columns.
 
+Also searches damaged bytes for batches.
+
 `tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
 writes columns. The loops are C and run without the GIL. They don't track positions: if they reject records,
 `tagwire.log` reads these one by one.
@@ -10,27 +12,33 @@ writes columns. The loops are C and run without the GIL. They don't track positi
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cython cimport final
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
 
 from records.declarations cimport (
+    TW_CRC32C_POLYNOMIAL,
+    TW_SUM_BLOCK,
     tw_append_rows,
     tw_batch,
     tw_column,
+    tw_extended,
     tw_facts_of,
     tw_line_head,
     tw_output,
     tw_prepare_rows,
+    tw_prepare_sums,
     tw_reserve_output,
     tw_rows,
     tw_run,
+    tw_sum_between,
+    tw_sums,
     tw_take_records,
     tw_totals,
     tw_totals_of,
     tw_write_lines,
 )
 
-__all__ = ["RecordRun", "Rows", "facts", "lines", "totals"]
+__all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 
 tw_prepare_rows()
 
@@ -322,3 +330,6 @@ cdef class RecordRun:
     def max_timestamp(self):
         """The highest timestamp of the records; -1 if there are none."""
         return self.run.max_timestamp
+
+
+include "records/header_search.pxi"

@@ -1,6 +1,6 @@
 """Cython declarations for the headers of this folder."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "records/output.h" nogil:
@@ -51,3 +51,13 @@ cdef extern from "records/rows.h" nogil:
         uint64_t content
     bint tw_append_rows(tw_run *, tw_rows *, int64_t *, int64_t, int64_t, int64_t)
     void tw_prepare_rows()
+
+cdef extern from "records/range_sums.h" nogil:
+    enum:
+        TW_CRC32C_POLYNOMIAL
+        TW_SUM_BLOCK
+    ctypedef struct tw_sums:
+        uint32_t polynomial
+    void tw_prepare_sums(tw_sums *, uint32_t)
+    uint32_t tw_extended(const tw_sums *, uint32_t, const uint8_t *, int64_t)
+    uint32_t tw_sum_between(const tw_sums *, uint32_t, uint32_t, int64_t)

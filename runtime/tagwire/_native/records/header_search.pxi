@@ -1,0 +1,145 @@
+# The search for batch headers in damaged bytes.
+
+cdef enum:
+    FORMS = 8
+    CHUNK = 1 << 18  # bytes read at once for the checksums of a file's beginnings
+    PAGE = 1 << 12  # bytes kept around the end of the last candidate
+
+ctypedef struct Form:
+    int64_t length_at, least, magic_behind, sum_at, sum_begin
+    bint is_varint, is_zigzag, counts_itself
+    int magic, algorithm  # algorithm -1: no checksum
+
+
+@final
+cdef class HeaderSearch:
+    """Finds the positions in a file where a batch may begin, by length, magic byte and checksum.
+
+    A form is (length_at, is_varint, is_zigzag, counts_itself, least, magic_behind, magic, polynomial, sum_at,
+    sum_begin); polynomial 0 means no checksum, and the last two are relative to the end of the length. The time for a
+    position doesn't depend on the length that it claims.
+    """
+
+    cdef object data
+    cdef int64_t size
+    cdef Form forms[FORMS]
+    cdef int count
+    cdef tw_sums sums[2]
+    cdef uint32_t *before[2]
+    cdef int64_t known[2]  # blocks with a known checksum
+    cdef bytes page
+    cdef int64_t page_start
+
+    def __cinit__(self, data, list forms not None):
+        cdef Form *form
+        cdef uint32_t polynomial
+        self.data, self.size, self.page, self.page_start = data, len(data), b"", 0
+        if len(forms) > FORMS:
+            raise ValueError(f"{len(forms)} forms, and there is room for {FORMS}")
+        for given in forms:
+            form = &self.forms[self.count]
+            form.length_at, form.is_varint, form.is_zigzag, form.counts_itself, form.least, form.magic_behind = given[:6]
+            form.magic, polynomial, form.sum_at, form.sum_begin = given[6:]
+            form.algorithm = -1 if not polynomial else polynomial != TW_CRC32C_POLYNOMIAL
+            if polynomial and self.sums[form.algorithm].polynomial != polynomial:
+                tw_prepare_sums(&self.sums[form.algorithm], polynomial)
+            self.count += 1
+
+    def __dealloc__(self):
+        free(self.before[0])
+        free(self.before[1])
+
+    def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
+        """Return the first position from `at` to before `stop` in the window where a batch may begin, or -1.
+
+        `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
+        """
+        cdef const uint8_t *p = window
+        cdef int64_t size = len(window)
+        cdef int number
+        while at < min(stop, size):
+            if not p[at]:
+                for number in range(self.count):
+                    if self.fits(&self.forms[number], p, size, start, at):
+                        return at
+            at += 1
+        return -1
+
+    cdef bint fits(self, Form *form, const uint8_t *p, int64_t size, int64_t start, int64_t at) except -1:
+        cdef int64_t behind = at + form.length_at, length = 0, end, begin
+        cdef uint64_t number = 0
+        cdef int shift = 0
+        if not form.is_varint:
+            behind += 4
+            if behind > size:
+                return False
+            length = <int32_t>big32(p + behind - 4)
+        else:
+            while behind < size and shift < 35:
+                number |= <uint64_t>(p[behind] & 0x7F) << shift
+                behind, shift = behind + 1, shift + 7
+                if p[behind - 1] < 0x80:
+                    break
+            else:
+                return False
+            length = <int64_t>(number >> 1) ^ -<int64_t>(number & 1) if form.is_zigzag else <int64_t>number
+        if behind + form.magic_behind >= size or p[behind + form.magic_behind] != form.magic or length < form.least:
+            return False
+        end = length + (at + form.length_at if form.counts_itself else behind)
+        begin = behind + form.sum_begin
+        if end + start > self.size:
+            return False
+        if form.algorithm < 0 or begin > end or behind + form.sum_at + 4 > size:
+            return True
+        return self.sum_of(form.algorithm, p, size, start, begin, end) == big32(p + behind + form.sum_at)
+
+    cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
+                        int64_t end) except -1:
+        """Return the checksum of a range, given by its positions in the window, which may be outside of it."""
+        cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
+        cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
+        return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
+
+    cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
+                             int64_t at) except -1:
+        """Return the register after all bytes of the file before a position in the window."""
+        cdef int64_t block = (start + at) // TW_SUM_BLOCK
+        cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
+        cdef const uint8_t *known = p + first - start
+        if block >= self.known[algorithm]:
+            self.learn(algorithm, block)
+        if first < start or at > size:
+            if first < self.page_start or end > self.page_start + len(self.page):
+                self.page_start = first
+                self.page = self.data[first:min(first + PAGE, self.size)]
+            if len(self.page) < end - self.page_start:
+                raise ValueError("the file was cut")
+            known = <const uint8_t *>PyBytes_AsString(self.page) + first - self.page_start
+        return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
+
+    cdef int learn(self, int algorithm, int64_t block) except -1:
+        """Compute the registers before each block, up to the one with this number."""
+        cdef bytes data
+        cdef const uint8_t *p
+        cdef int64_t at, known = self.known[algorithm]
+        cdef uint32_t *before = <uint32_t *>realloc(self.before[algorithm], (block + CHUNK // TW_SUM_BLOCK + 2) * 4)
+        if before == NULL:
+            raise MemoryError
+        self.before[algorithm] = before
+        if not known:
+            before[0], known = 0, 1
+        while known <= block:
+            at = (known - 1) * TW_SUM_BLOCK
+            data = self.data[at:min(at + CHUNK, self.size)]
+            p = data
+            for at in range(len(data) // TW_SUM_BLOCK):
+                before[known] = tw_extended(&self.sums[algorithm], before[known - 1], p + at * TW_SUM_BLOCK, TW_SUM_BLOCK)
+                known += 1
+            if len(data) < TW_SUM_BLOCK:
+                raise ValueError("the file was cut")
+        self.known[algorithm] = known
+        return 0
+
+
+cdef inline uint32_t big32(const uint8_t *p):
+    return <uint32_t>p[0] << 24 | <uint32_t>p[1] << 16 | <uint32_t>p[2] << 8 | p[3]

@@ -1,0 +1,57 @@
+/* Checksums of ranges of a file from the checksums of its beginnings, as `tagwire.log.sum_check` explains. */
+#ifndef TAGWIRE_RANGE_SUMS_H
+#define TAGWIRE_RANGE_SUMS_H
+
+#include <stdint.h>
+
+#include "engine/crc32c.h"
+
+#define TW_SUM_BLOCK 256 /* bytes between two beginnings whose checksum is kept */
+
+typedef struct {
+    tw_crc32c_tables tables;
+    uint32_t polynomial;
+    uint32_t powers[5][256]; /* for each byte of a number n: x to the power of 8n */
+} tw_sums;
+
+/* The checksums here are registers: they start with 0 and are not inverted. */
+
+static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
+{
+    uint32_t product = 0;
+    for (; one; one <<= 1) {
+        product ^= other & (0u - (one >> 31));
+        other = other >> 1 ^ (polynomial & (0u - (other & 1)));
+    }
+    return product;
+}
+
+static void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
+{
+    uint32_t step = 1u << 23; /* x to the power of 8 */
+    tw_crc_prepare(&sums->tables, polynomial);
+    sums->polynomial = polynomial;
+    for (int byte = 0; byte < 5; byte++) {
+        sums->powers[byte][0] = 1u << 31;
+        for (int value = 1; value < 256; value++)
+            sums->powers[byte][value] = tw_product(polynomial, sums->powers[byte][value - 1], step);
+        step = tw_product(polynomial, sums->powers[byte][255], step);
+    }
+}
+
+static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint8_t *p, int64_t size)
+{
+    return tw_crc32c_by_tables(&sums->tables, sum, p, size);
+}
+
+/* Return the CRC of a range of `size` bytes, given the registers before and after it. */
+static uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
+{
+    uint32_t sum = ~before;
+    for (int byte = 0; size; byte++, size >>= 8)
+        if (size & 255)
+            sum = tw_product(sums->polynomial, sum, sums->powers[byte][size & 255]);
+    return ~(sum ^ after);
+}
+
+#endif
