@@ -151,6 +151,9 @@ REFUSED_SECRETS: dict[str, Callable[[Any], object]] = {
     "rewrite": lambda secret: LOGIN_SHAPE.rewrite(LOGIN.replace(auth_bytes=b"").encode(2), 2, lambda _: secret),
     "request": lambda secret: registry.encode_request(LOGIN.replace(auth_bytes=secret), 2, correlation_id=1),
     "token": lambda secret: messages.CreateDelegationTokenResponse(hmac=secret).encode(2),
+    "in place of a struct": lambda secret: CREDENTIALS.replace(upsertions=[secret]).encode(0),
+    "JSON in place of an array": lambda secret: type(CREDENTIALS).from_json({"deletions": [], "upsertions": secret}, 0),
+    "JSON in place of a message": lambda secret: type(CREDENTIALS).from_json(secret, 0),
 }
 
 

@@ -40,7 +40,7 @@ class ValueWalk:
 
     def got(self, value: Any) -> str:
         """Describe a value that does not have the expected type."""
-        return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else got(value)
+        return HIDDEN if hides() and self.layout.root.is_sensitive(self.path, around=True) else got(value)
 
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:

@@ -260,8 +260,11 @@ class StructLayout(FrozenData):
     def _all(self) -> tuple[Item | Missing, ...]:
         return (*self.fields, *self.missing)
 
-    def is_sensitive(self, path: Iterable[str | int]) -> bool:
-        """Whether a path of names and indexes leads to a sensitive field, or into one."""
+    def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
+        """Whether a path of names and indexes leads to a sensitive field, or into one; with `around`, to one around it.
+
+        A value of the wrong type in place of a struct may be its sensitive field.
+        """
         struct: StructLayout | None = self
         for step in path:
             if isinstance(step, int) or struct is None:
@@ -270,7 +273,7 @@ class StructLayout(FrozenData):
             if field is None or field.sensitive:
                 return field is not None
             struct = nested_struct(field.type) if isinstance(field, Item) else None
-        return False
+        return around and struct is not None and struct.has_sensitive
 
     def default_value(self) -> Any:
         """Return a new object of the class, or a dict."""

@@ -226,6 +226,10 @@ def field_from_json(
     return reader.field(row, value, holder)
 
 
+def _has_sensitive(struct: type[Struct]) -> bool:
+    return any(row.sensitive or (row.struct is not None and _has_sensitive(row.struct)) for row in struct.FIELDS)
+
+
 class _Reader:
     """A single walk over one JSON value."""
 
@@ -239,15 +243,16 @@ class _Reader:
         """Return a short form of a value, or hide it if it is sensitive."""
         return HIDDEN if self.is_hidden else shown(value)
 
-    def got(self, value: Any) -> str:
-        return HIDDEN if self.is_hidden else got(value)
+    def got(self, value: Any, struct: type[Struct] | None = None) -> str:
+        """Describe a value of the wrong type, or hide it; in place of a struct, it may be the sensitive field in it."""
+        return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
     def struct(self, cls: type[Struct], obj: Any, version: int | None) -> Any:
         if not isinstance(obj, Mapping):
-            self.fail(f"expected a JSON object, got {self.got(obj)}")
+            self.fail(f"expected a JSON object, got {self.got(obj, cls)}")
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
@@ -331,7 +336,7 @@ class _Reader:
     def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
         if type_name.startswith("[]"):
             if not isinstance(value, list | tuple):
-                self.fail(f"expected a JSON array, got {self.got(value)}")
+                self.fail(f"expected a JSON array, got {self.got(value, row.struct)}")
             elements = []
             for index, element in enumerate(value):
                 self.path.append(index)
