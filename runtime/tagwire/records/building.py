@@ -302,6 +302,10 @@ class BatchBuilder:
         for name, value in self.numbers.items():
             if not isinstance(value, int):
                 self.fail(name, f"expected an int, got {shown(value)}")
+        if not isinstance(self.attribute_bits, int):
+            self.fail("attribute_bits", f"expected an int, got {shown(self.attribute_bits)}")
+        if not isinstance(self.wrapper_key, bytes | None):
+            self.fail("wrapper_key", f"expected bytes or None, got {shown(self.wrapper_key)}")
         for name, flag in (*self.flags.items(), (_IGNORED, self.ignore_message_attributes or False)):
             if flag not in (False, True):
                 self.fail(name, f"expected True or False, got {shown(flag)}")
@@ -319,10 +323,23 @@ class BatchBuilder:
             "base_timestamp": self.format.records is not None and "base_timestamp" in fields,
             "max_timestamp": "base_timestamp" in fields if is_wrapper else "max_timestamp" in fields,
             "append_time": "base_timestamp" in fields,
+            "attribute_bits": not self.attribute_bits or self.as_read or is_wrapper or self.format.records is not None,
+            "wrapper_key": self.as_read or is_wrapper,
         }
         for name, has_place in places.items():
             if not has_place and getattr(self, name) not in (None, -1):
-                self.fail(name, f"is {getattr(self, name)}, but the batches that it adds to have no field for it")
+                self.fail(name, f"is {shown(getattr(self, name))}, but these batches have no field for it")
+        given = [each for each in (self.base_offset, self.last_offset) if each is not None]
+        if given and not self.as_read and self.records:
+            self.check_offsets(self.records[0].offset, self.records[-1].offset)
+
+    def check_offsets(self, first: Any, last: Any) -> None:
+        """Raise EncodeError for a base offset that messages can't have, or a last offset below the last record's."""
+        is_message = self.format.records is None and self.compression == "none"
+        if is_message and self.base_offset not in (None, first):
+            self.fail("base_offset", f"is {self.base_offset}, but a message set begins with its first message, {first}")
+        if self.last_offset is not None and isinstance(last, int) and self.last_offset < last:
+            self.fail("last_offset", f"is {self.last_offset}, below the last record's offset, {last}")
 
     def check_records(self) -> None:
         if not {*map(type, self._records or ())} <= {Record}:

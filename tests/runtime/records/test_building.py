@@ -71,6 +71,10 @@ NUMBERS = (
         ],
         # settings that would be ignored
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
+        ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
+        *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],
+        *[(each, PLAIN, {"wrapper_key": wrong}, "wrapper_key") for each in ("v1", "v2") for wrong in (5, b"k")],
+        ("v1", PLAIN, {"attribute_bits": 1 << 6}, "attribute_bits"),
         *[(format, PLAIN, {"append_time": 5}, "append_time") for format in ("v1", "v2", "kip87")],
         ("v1", PLAIN, {"base_timestamp": 5, "compression": "gzip"}, "base_timestamp"),
         ("v0", PLAIN.replace(timestamp=-1), {"max_timestamp": 5, "compression": "gzip"}, "max_timestamp"),
