@@ -260,7 +260,7 @@ def test_unknown_tags_of_maps() -> None:
     ):
         with pytest.raises(EncodeError, match=reason):
             encoded(tags)
-    with pytest.raises(EncodeError, match="no tagged fields, so it can't represent unknown tags"):
+    with pytest.raises(EncodeError, match="no tagged fields, so unknown tags can't be written"):
         data = pa.array([{"unknown_tags": [(1, b"a")]}], pa.struct([("unknown_tags", entries)]))
         arrow.encode_column(data, response, 3)
     pairs = pa.array([{"unknown_tags": [{"key": 1, "value": b"a"}]}])
