@@ -43,7 +43,8 @@ class PartitionResult(Struct, metaclass=data_class):
     """The epoch of the share partition's state, which grows each time that state is initialized. (int32, all
     versions)"""
     start_offset: int = field("StartOffset", "int64", "0+", default=0)
-    """The first offset that is still in flight in the share partition (KIP-932). (int64, all versions)"""
+    """The first offset that is still in flight in the share partition, or -1 if it is not set yet (KIP-932). (int64,
+    all versions)"""
     state_batches: Array[StateBatch] = field("StateBatches", "[]StateBatch", "0+", default=())
     """Ranges of offsets with their delivery state. ([]StateBatch, all versions)"""
 

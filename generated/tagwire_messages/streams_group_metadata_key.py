@@ -12,7 +12,7 @@ class StreamsGroupMetadataKey(Message, metaclass=data_class):
     """Key of a record in `__consumer_offsets`: a streams group (KIP-1071). (coordinator-key, API key 17, version 0)"""
 
     group_id: str = field("GroupId", "string", "0", default="")
-    """The group's ID, the `group.id` of its members. (string, version 0)"""
+    """The group's ID, the `application.id` of its members. (string, version 0)"""
 
     NAME = "StreamsGroupMetadataKey"
     KIND = "coordinator-key"

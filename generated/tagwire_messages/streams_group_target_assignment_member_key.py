@@ -13,7 +13,7 @@ class StreamsGroupTargetAssignmentMemberKey(Message, metaclass=data_class):
     (coordinator-key, API key 21, version 0)"""
 
     group_id: str = field("GroupId", "string", "0", default="")
-    """The group's ID, the `group.id` of its members. (string, version 0)"""
+    """The group's ID, the `application.id` of its members. (string, version 0)"""
     member_id: str = field("MemberId", "string", "0", default="")
     """The member's ID, unique in its group. (string, version 0)"""
 

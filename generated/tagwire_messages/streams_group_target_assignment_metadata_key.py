@@ -13,7 +13,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message, metaclass=data_class):
     (coordinator-key, API key 20, version 0)"""
 
     group_id: str = field("GroupId", "string", "0", default="")
-    """The group's ID, the `group.id` of its members. (string, version 0)"""
+    """The group's ID, the `application.id` of its members. (string, version 0)"""
 
     NAME = "StreamsGroupTargetAssignmentMetadataKey"
     KIND = "coordinator-key"

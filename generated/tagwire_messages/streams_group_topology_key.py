@@ -13,7 +13,7 @@ class StreamsGroupTopologyKey(Message, metaclass=data_class):
     23, version 0)"""
 
     group_id: str = field("GroupId", "string", "0", default="")
-    """The group's ID, the `group.id` of its members. (string, version 0)"""
+    """The group's ID, the `application.id` of its members. (string, version 0)"""
 
     NAME = "StreamsGroupTopologyKey"
     KIND = "coordinator-key"

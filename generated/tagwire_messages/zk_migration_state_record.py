@@ -12,7 +12,7 @@ class ZkMigrationStateRecord(Message, metaclass=data_class):
     """Records how far the migration from ZooKeeper is (KIP-866). (metadata, API key 21, version 0)"""
 
     zk_migration_state: int = field("ZkMigrationState", "int8", "0+", default=0)
-    """0 none, 1 pre-migration, 2 migration, 3 post-migration, 4 not needed. (int8, all versions)"""
+    """0 none, 1 pre-migration, 2 migration, 3 post-migration. (int8, all versions)"""
 
     NAME = "ZkMigrationStateRecord"
     KIND = "metadata"
