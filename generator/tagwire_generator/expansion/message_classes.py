@@ -5,15 +5,17 @@ arithmetic exists only once.
 """
 
 from dataclasses import replace
+from functools import lru_cache
+from types import new_class
 from typing import Any
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Register, Struct
 from tagwire.message.field_table import FieldRow, OptionalFields
-from tagwire_generator.expansion.register_classes import register_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import map_keys
 from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 
 
@@ -56,7 +58,7 @@ def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
 
 def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = ()) -> FieldRow:
     """Return the row of a field in its struct's field table; `unique` are the keys of its elements."""
-    enum = None if field.enum is None else register_class(field.enum)
+    enum = None if field.enum is None else _register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
         field.name,
@@ -86,3 +88,14 @@ def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default
+
+
+@lru_cache(maxsize=256)
+def _register_class(spec: RegisterSpec) -> type[Register]:
+    """Return a class with the same members as the generated class. Equal registers share one class."""
+
+    def fill(namespace: dict[str, Any]) -> None:
+        for entry in sorted(spec.entries, key=lambda entry: entry.key):
+            namespace[spec.constant(entry)] = entry.key, entry.name, entry.codec
+
+    return new_class(spec.name, (Register,), {"closed": spec.closed}, fill)

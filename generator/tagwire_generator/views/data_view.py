@@ -20,7 +20,7 @@ from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc
 from tagwire_generator.views.imports import Imports
 from tagwire_generator.views.struct_calls import KeyedView, UnionView, keyed_views, union_views, which_types
 
-__all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
+__all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", "uuid_literal"]
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,11 @@ class DataModuleView:
     """The metaclass of each class."""
 
 
-def data_view(
-    spec: MessageSpec,
-    cls: type[Message],
-    options: SpecOptions,
-    source: str,
-    package: str = "",
-    headers: Collection[str] = (),
-) -> DataModuleView:
-    """Return the view of `spec`'s data class module.
-
-    `package` has the registers and shared structs of its fields, and the headers with these names.
-    """
-    return DataViews(spec, cls, options, package, headers).module(source)
-
-
 class DataViews:
-    """Makes the views of one module, and collects its imports."""
+    """Makes the views of one module, and collects its imports.
+
+    `package` has the registers and shared structs of the fields, and the headers with these names.
+    """
 
     def __init__(
         self,
@@ -123,20 +111,16 @@ class DataViews:
 
     def module_of(self, structs: tuple[StructView, ...], source: str, doc: str) -> DataModuleView:
         metaclass = self.imports.use("tagwire.message", "data_class")
+        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
         return DataModuleView(
             source=source,
             doc=doc,
-            imports=self._import_lines(),
+            imports=[*self.imports.groups, *self.registers.groups, *([shared] if shared else [])],
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
             metaclass=metaclass,
         )
-
-    def _import_lines(self) -> list[list[str]]:
-        """Return the imports, with shared structs last."""
-        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
-        return [*self.imports.groups, *self.registers.groups, *([shared] if shared else [])]
 
     def struct(self, struct: StructSpec) -> StructView:
         root = struct is self.spec.root and self.spec.kind != "struct"
@@ -258,8 +242,8 @@ class DataViews:
                 return [f"factory={field.struct}"]
             return [f"absent={self.imports.use('tagwire.message', 'DEFAULT_STRUCT')}"]
         if isinstance(field.default, UUID):
-            number = [f"number={_number(field.default)}"] if field.default.int else []
-            return [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}", *number]
+            words, number = [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}"], field.default.int
+            return words + ([f"number={number if number < 10 else f'0x{number:032x}'}"] if number else [])
         if field.enum is not None and isinstance(field.default, int):
             entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
             value = repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
@@ -294,11 +278,6 @@ def literal(value: object) -> str:
     if isinstance(value, bytes) and len(value) > 4 and not any(value):
         return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
-
-
-def _number(value: UUID) -> str:
-    """Return a UUID's number as an expression."""
-    return str(value.int) if value.int < 10 else f"0x{value.int:032x}"
 
 
 def uuid_literal(value: UUID, cls: str) -> str:

@@ -52,8 +52,6 @@ _FIXED: Final = {
 """The helpers of families of fixed width."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
 """The suffixes of the helpers for one value and for many, by family."""
-
-
 _RUNTIME_NAMES: Final = {
     "Any",
     "BOOLEANS",
@@ -63,7 +61,6 @@ _RUNTIME_NAMES: Final = {
     "Iterable",
     "UnreadableBytes",
     "UnwritableValue",
-} | {
     "SERIALIZERS",
     "Serializer",
     "Struct",
@@ -101,34 +98,17 @@ class Expressions:
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
 
-    def unpacker(self, codes: str) -> str:
+    def struct_call(self, codes: str, method: str = "pack") -> str:
         self.use("struct", "Struct")
-        name = f"_unpack_{codes}"
-        self.constants[name] = f'Struct(">{codes}").unpack_from'
+        name = f"_{method.removesuffix('_from')}_{codes}"
+        self.constants[name] = f'Struct(">{codes}").{method}'
         return name
 
-    def packer(self, codes: str) -> str:
-        self.use("struct", "Struct")
-        name = f"_pack_{codes}"
-        self.constants[name] = f'Struct(">{codes}").pack'
-        return name
-
-    def numbers(self, wire: WireType) -> str:
-        """Return the arrays of a number type."""
-        name = f"_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
-        return name
-
-    def number_packers(self, wire: WireType) -> str:
-        """Return `struct` calls that pack arrays of a number type, by count."""
-        name = f"_pack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").packers'
-        return name
-
-    def number_unpackers(self, wire: WireType) -> str:
-        """Return `struct` calls that unpack arrays of a number type, by count."""
-        name = f"_unpack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").unpackers'
+    def numbers(self, wire: WireType, calls: str = "") -> str:
+        """Return the arrays of a number type, or their `packers` or `unpackers`: `struct` calls by count."""
+        name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
+        arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
+        self.constants[name] = f"{arrays}.{calls}" if calls else arrays
         return name
 
     def optional_fields_buffer(self, section: OptionalBuffer) -> str:
@@ -163,7 +143,8 @@ class Expressions:
         """Return the row of a wire type."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
-        return self.constant(f"_{_identifier(wire)}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
+        name = wire.name.replace("[", "_").removesuffix("]")
+        return self.constant(f"_{name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
         """Return an enum's wire type, made from its integer type and its register."""
@@ -199,7 +180,7 @@ class Expressions:
         if default is None:
             return f"{value} is not None"
         if isinstance(default, float):  # by its bits, as objects compare
-            return f"{self.packer('d')}({value}) != {pack('>d', default)!r}"
+            return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
         if default is DEFAULT_STRUCT:
@@ -228,12 +209,6 @@ class Expressions:
         source = f"{_source(wire)}[pos:end]"
         return source if wire.family == "binary" else f"{self.row(wire)}.value_of({source})"
 
-    def one_reader(self, wire: WireType) -> str:
-        """Return a call that reads one value of fixed width, as a tuple, and returns the end position."""
-        if wire.is_raw and not wire.is_enum:
-            return f"{self.numbers(wire)}.read(buf, pos, 1)"
-        return self.element_reader(Fixed(wire), "1")
-
     def put_sized(self, kind: Sized, out: str, value: str) -> str:
         if kind.wire.family not in _SIZED:
             raw = f"{self.row(kind.wire)}.raw_of({value})"
@@ -253,22 +228,18 @@ class Expressions:
             return f"{self.numbers(element.wire)}.read(buf, pos, {count})"
         return self.element_reader(element, count)
 
-    def array_writer(self, array: Array, out: str, values: str) -> str:
-        """Return a call that writes an array inside an array, with its count."""
-        element = array.element
-        if isinstance(element, Fixed) and element.wire.is_raw:
-            put = "put_compact" if array.length == COMPACT else "put"
-            return f"{self.numbers(element.wire)}.{put}({out}, {values})"
-        count = self.use("tagwire.wire", f"put_{_compact(array.length)}count")
-        return f"({count}({out}, {values}), {self.elements_writer(element, out, values)})"
-
     def elements_writer(self, element: Type, out: str, values: str) -> str:
         """Return a call that writes elements of any type, without a count."""
         if isinstance(element, Nested):
             return f"{self.struct_writer(element.struct)}({out}, {values})"
         if isinstance(element, Array):
-            put = self.use("tagwire.wire", "put_each")
-            return f"{put}({out}, {values}, lambda out, values: {self.array_writer(element, 'out', 'values')})"
+            put, inner = self.use("tagwire.wire", "put_each"), element.element
+            if isinstance(inner, Fixed) and inner.wire.is_raw:
+                one = f"{self.numbers(inner.wire)}.put{'_compact' * (element.length == COMPACT)}(out, values)"
+            else:
+                count = self.use("tagwire.wire", f"put_{_compact(element.length)}count")
+                one = f"({count}(out, values), {self.elements_writer(inner, 'out', 'values')})"
+            return f"{put}({out}, {values}, lambda out, values: {one})"
         return self.put_elements(element, out, values)
 
     def element_reader(self, element: Type, count: str) -> str:
@@ -311,11 +282,6 @@ class Expressions:
 
     def struct_writer(self, struct: StructLayout) -> str:
         return f"_write_{self._structs.name(struct)}"
-
-
-def _identifier(wire: WireType) -> str:
-    """Return the name of a wire type in the form used in constant names."""
-    return wire.name.replace("[", "_").removesuffix("]")
 
 
 def _words(wire: WireType) -> tuple[str, str]:

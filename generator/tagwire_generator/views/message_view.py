@@ -157,7 +157,7 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             versions=str(field.versions),
             nullable="" if not field.nullable_versions else str(field.nullable_versions),
             tag="" if field.tag is None else str(field.tag),
-            default=_default(_named_default(field)),
+            default=_default(field),
             about=spec.about_of(field),
             deprecated=deprecated_part(field) or (deprecated_part(spec.struct(field.struct)) if field.struct else ""),
             enum="" if field.enum is None else field.enum.name,
@@ -172,13 +172,9 @@ def _entries(field: FieldSpec) -> list[RegisterEntry]:
     return [] if field.enum is None else sorted(field.enum.entries, key=lambda entry: entry.key)
 
 
-def _named_default(field: FieldSpec) -> object:
-    """Return a default, by its name in the enum if it has one."""
-    return next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
-
-
-def _default(value: object) -> str:
-    """Return a default as JSON."""
+def _default(field: FieldSpec) -> str:
+    """Return a default as JSON, by its name in the enum if it has one."""
+    value: object = next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
     if value is STRUCT_DEFAULT:
         return "{}"
     if isinstance(value, tuple):

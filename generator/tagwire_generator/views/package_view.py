@@ -68,7 +68,7 @@ def package_view(
         (
             each.api_key,
             snake_case(each.name.removesuffix("Request") or each.name).upper(),
-            prose(_first_sentence(each.about)),
+            prose(each.about.partition(". ")[0] + "." * (". " in each.about)),
         )
         for each in present
         if each.kind == "request" and each.api_key is not None
@@ -102,11 +102,6 @@ def _registry(names: Collection[str], types: Imports) -> str:
     if not any(headers):
         return registry
     return f"{registry}[{', '.join(name or types.use('typing', 'Any') for name in headers)}]"
-
-
-def _first_sentence(text: str) -> str:
-    sentence, end, _ = text.partition(". ")
-    return f"{sentence}." if end else text
 
 
 def _counted(present: Sequence[MessageSummary]) -> str:

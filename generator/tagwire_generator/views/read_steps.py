@@ -122,7 +122,7 @@ class _Steps:
             step = ReadStep("run", target=targets, source="buf[pos]", width=1)
         else:
             target = targets if len(self.run) > 1 else f"({targets},)"
-            source = f"{self.expressions.unpacker(codes)}(buf, pos)"
+            source = f"{self.expressions.struct_call(codes, 'unpack_from')}(buf, pos)"
             step = ReadStep("run", target=target, source=source, width=self.width, note=note)
         self.steps.append(step)
         if self.fixups:
@@ -148,7 +148,7 @@ class _Steps:
         elif isinstance(kind, Nested):
             self.nested(f"m.{item.name}", kind)
         elif isinstance(kind, NullableFixed):
-            self.marked(f"m.{item.name}", kind.marker, self.expressions.one_reader(kind.wire))
+            self.marked(f"m.{item.name}", kind.marker, self.expressions.elements_reader(Fixed(kind.wire), "1"))
         elif isinstance(kind, Sized | Array) and kind.length is not None:
             lead = _LEADS[kind.length.name]
             self.lead(lead.code, f"the {'length' if isinstance(kind, Sized) else 'count'} of {item.name}")
@@ -204,7 +204,7 @@ class _Steps:
             if lead.code != "B":
                 return ReadStep("statements", lines=(slow,))
             width = element.wire.width
-            quick = f"{target} = {self.expressions.number_unpackers(element.wire)}[n - 1](buf, pos)"
+            quick = f"{target} = {self.expressions.numbers(element.wire, 'unpackers')}[n - 1](buf, pos)"
             return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
         reader = self.expressions.elements_reader(element, lead.count)
         return ReadStep("counted", target=target, source=reader, long=self.long(lead))

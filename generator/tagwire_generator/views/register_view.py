@@ -37,16 +37,11 @@ def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
         source=source,
         doc=prose(spec.about or f"The register {spec.name}."),
         name=spec.name,
-        bases=", ".join(_bases(spec)),
+        bases="Register" + ", closed=True" * spec.closed + (f", names={spec.names!r}" if spec.names else ""),
         constants=tuple((spec.constant(entry), _value(spec, entry), _doc(entry)) for entry in entries),
         ranges=tuple(map(_range, ranges)),
         retriable=tuple(spec.constant(entry) for entry in entries if entry.retriable),
     )
-
-
-def _bases(spec: RegisterSpec) -> list[str]:
-    closed = ["closed=True"] if spec.closed else []
-    return ["Register", *closed, *([f"names={spec.names!r}"] if spec.names else [])]
 
 
 def _range(each: KeyRangeSpec) -> str:

@@ -29,7 +29,7 @@ from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import MARKER, formatter_line, is_generated
-from tagwire_generator.views.data_view import data_view
+from tagwire_generator.views.data_view import DataViews
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view
 from tagwire_generator.views.package_view import PackageView, package_view
@@ -125,7 +125,7 @@ def _python_message(
         view = format_view(message, format_class(message, options), options, source)
         return {f"{module}.py": printer.render("message.py.jinja", view)}
     cls = message_class(message, options)
-    data = data_view(message, cls, options, source, package, headers)
+    data = DataViews(message, cls, options, package, headers).module(source)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}
     if message.kind == "struct":
         return files  # the serializers of its users contain its bytes
@@ -179,13 +179,9 @@ def _environment(templates: Path) -> Any:
         keep_trailing_newline=True,
         autoescape=False,  # the output is not HTML; every value is escaped by its view
     )
-    environment.filters["markdown"] = _markdown
+    # Escapes a string for Markdown, so that nothing starts markup, a table cell or a line.
+    environment.filters["markdown"] = lambda text: _MARKUP.sub(_escaped, " ".join(text.split()))
     return environment
-
-
-def _markdown(text: str) -> str:
-    """Escape a text for Markdown, so that nothing starts markup, a table cell or a line."""
-    return _MARKUP.sub(_escaped, " ".join(text.split()))
 
 
 def _escaped(found: re.Match[str]) -> str:

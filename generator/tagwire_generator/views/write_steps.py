@@ -105,7 +105,7 @@ class _Steps:
             return []
         codes = "".join(code for _, code in run)
         values = ", ".join(value for value, _ in run)
-        return [WriteStep("statements", lines=(f"{self.out} += {self.expressions.packer(codes)}({values})",))]
+        return [WriteStep("statements", lines=(f"{self.out} += {self.expressions.struct_call(codes)}({values})",))]
 
     def item(self, item: Item) -> WriteStep:
         value = f"m.{item.name}"
@@ -138,7 +138,7 @@ class _Steps:
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
             self.expressions.use("tagwire.wire", "EMPTY")
-            quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
+            quick = f"{self.out} += {self.expressions.numbers(element.wire, 'packers')}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
         put = self.expressions.elements_writer(element, self.out, present)
@@ -149,7 +149,7 @@ class _Steps:
         """Write a value of fixed width after its marker. Without a marker, the value is not null here."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
-        put = f"{self.out} += {self.expressions.packer(kind.wire.code)}({packed})"
+        put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"
         if not kind.marker:
             return WriteStep("statements", lines=(put,))
         body = WriteStep("statements", lines=(f'{self.out} += b"\\x01"', put))
