@@ -12,8 +12,7 @@ import pytest
 
 import tagwire_messages
 from tagwire.message.field_table import layout_of
-from tagwire_generator.project.history import HISTORY_FILE, read_history
-from tagwire_generator.project.release_order import release_order
+from tagwire_generator.project.history import HISTORY_FILE, read_history, release_order
 from tagwire_workbench.archive.importer import import_release
 from tagwire_workbench.archive.release_source import COMPONENTS
 from tagwire_workbench.archive.wire_facts import digest_of, wire_text

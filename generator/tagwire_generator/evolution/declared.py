@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from tagwire.layout import Bits, Compression, Condition, Item, Order, StructLayout, Type, nested_struct
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, change
-from tagwire_generator.evolution.runs import runs
+from tagwire_generator.evolution.findings import Finding, change, runs
 from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
@@ -25,6 +24,10 @@ class StructPair:
     new_path: str
     names: tuple[str, ...]
     """The JSON names that lead to the struct in the new spec."""
+
+    def path_of(self, field: FieldSpec) -> str:
+        """Return the path of a field of the new struct."""
+        return f"{self.new_path}.{attribute_name(field.name)}".lstrip(".")
 
 
 def json_name(field: FieldSpec) -> str:
@@ -61,10 +64,8 @@ def tag_findings(
         if holder is None and tag not in before:
             holder = _retired_holder(tag, field, pair.old, retired)
         if holder is not None and tag not in told:
-            path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
             text = f"tag {tag} {holder} and now stands for {tag_holder(field)}"
-            spot = Spot((*pair.names, json_name(field)), "tag")
-            yield change("TW926", new, field.tagged_versions & new.valid_versions, text, path=path, spot=spot)
+            yield _field_change("TW926", new, field.tagged_versions & new.valid_versions, text, pair, field, "tag")
     for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *told}):
         holder = f"stood for {tag_holder(before[tag])}" if tag in before else "was reserved"
         text = f"tag {tag} {holder} and is now neither used nor in reservedTags; add it there"
@@ -89,38 +90,38 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
 
 
-# ---------------------------------------------------------------- ranges
+# ---------------------------------------------------------------- fields
 
 
-def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield new ranges of fields and of nulls that match no version of either spec."""
-    graph = StructGraph(new.root, new.structs)
-    for pair, present in _structs(old, new, graph):
-        if pair.new.owner:
-            continue  # the message does not use this field of an imported struct
+def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
+    """Yield new ranges that match no version of either spec, newly required fields, and changed record formats.
+
+    `offered` are the versions of the old message whose record formats count.
+    """
+    for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
-            found = _dead_range(field, twins.get(field.name), present, old.valid_versions)
-            if found is not None:
-                versions, text, key = found
-                path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
-                spot = Spot((*pair.names, json_name(field)), key)
-                yield change(
-                    "TW928", new, versions, f"{text} in versions {versions}, which do not exist", path=path, spot=spot
+            twin = twins.get(field.name)
+            # A message does not use every field of an imported struct.
+            dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
+            if dead is not None:
+                versions, text, key = dead
+                text = f"{text} in versions {versions}, which do not exist"
+                yield _field_change("TW928", new, versions, text, pair, field, key)
+            if field.required and pair.old is not _NOTHING and not (twin is not None and twin.required):
+                versions, text = (
+                    field.versions & new.valid_versions,
+                    "the constructor did not ask for the field and now does",
                 )
+                yield _field_change("TW951", new, versions, text, pair, field, "required")
+            if twin is not None and twin.record_formats != field.record_formats:
+                yield from _changed_formats(new, pair, twin, field, present & offered)
 
 
-def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield fields that constructors newly require, in structs that are not new."""
-    graph = StructGraph(new.root, new.structs)
-    for pair, _ in _structs(old, new, graph):
-        before = {field.name for field in pair.old.fields if field.required}
-        for field in pair.new.fields if pair.old is not _NOTHING else ():
-            if field.required and field.name not in before:
-                path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
-                text = "the constructor did not ask for the field and now does"
-                spot = Spot((*pair.names, json_name(field)), "required")
-                yield change("TW951", new, field.versions & new.valid_versions, text, path=path, spot=spot)
+def _field_change(
+    rule: str, spec: MessageSpec, versions: Versions, text: str, pair: StructPair, field: FieldSpec, key: str
+) -> Finding:
+    return change(rule, spec, versions, text, path=pair.path_of(field), spot=Spot((*pair.names, json_name(field)), key))
 
 
 def _dead_range(
@@ -140,19 +141,6 @@ def _dead_range(
     return None
 
 
-# ---------------------------------------------------------------- record formats
-
-
-def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
-    """Yield fields whose record format changed, in `offered` versions of the old message."""
-    for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
-        twins = {field.name: field for field in pair.old.fields}
-        for field in pair.new.fields:
-            twin = twins.get(field.name)
-            if twin is not None and twin.record_formats != field.record_formats:
-                yield from _changed_formats(new, pair, twin, field, present & offered)
-
-
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
@@ -162,12 +150,10 @@ def _changed_formats(
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))
         if before and before != now:
             changed.setdefault((before, now), []).append(version)
-    path = f"{pair.new_path}.{attribute_name(new.name)}".lstrip(".")
-    spot = Spot((*pair.names, json_name(new)), "recordFormats")
     for (before, now), found in changed.items():
         text = f"the records were {before} and are now {now or 'of an unknown format'}"
         for run in runs(found):
-            yield change("TW930", spec, run, text, path=path, spot=spot)
+            yield _field_change("TW930", spec, run, text, pair, new, "recordFormats")
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
@@ -184,11 +170,13 @@ def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator
             seen.add(field.struct)
             twin = twins.get(field.name)
             before = old.struct(twin.struct) if twin is not None and twin.struct is not None else _NOTHING
-            path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
-            names = (*pair.names, json_name(field))
+            path, names = pair.path_of(field), (*pair.names, json_name(field))
             inner = graph.present[graph.target(field)]
             if inner:
                 queue.append((StructPair(before, new.struct(field.struct), path, path, names), inner))
+
+
+# ---------------------------------------------------------------- record formats
 
 
 _NOTHING = StructSpec(name="Nothing", versions=NONE)

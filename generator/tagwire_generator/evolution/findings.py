@@ -1,5 +1,6 @@
 """Findings: one breach of one rule in a run of versions, with a proof if bytes break."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
@@ -97,3 +98,16 @@ def invalid(problem: Problem, message_name: str) -> Finding:
         column=problem.column,
         source_line=problem.source_line,
     )
+
+
+def runs(versions: Iterable[int]) -> Iterator[Versions]:
+    """Yield the ranges without gaps that hold exactly these versions, ascending: each gets one finding."""
+    lowest = highest = -1
+    for version in sorted(versions):
+        if version != highest + 1 or highest < 0:
+            if highest >= 0:
+                yield Versions(lowest, highest)
+            lowest = version
+        highest = version
+    if highest >= 0:
+        yield Versions(lowest, highest)

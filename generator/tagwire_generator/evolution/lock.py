@@ -13,9 +13,8 @@ from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.evolution.check import Baseline, Check
 from tagwire_generator.evolution.declared import tag_holder
 from tagwire_generator.evolution.field_matching import pair_up
-from tagwire_generator.evolution.findings import Finding
+from tagwire_generator.evolution.findings import Finding, runs
 from tagwire_generator.evolution.released import Edition, Released, Stability
-from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec

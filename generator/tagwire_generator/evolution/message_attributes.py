@@ -7,9 +7,8 @@ from tagwire.layout import DEFAULT_STRUCT, INT16, Fixed, Item, Layout, Nested, S
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.evolution.findings import Finding, change
+from tagwire_generator.evolution.findings import Finding, change, runs
 from tagwire_generator.evolution.released import Released
-from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec

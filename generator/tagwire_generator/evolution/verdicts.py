@@ -17,20 +17,17 @@ from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import (
     StructPair,
+    field_findings,
     format_findings,
-    range_findings,
-    record_format_findings,
-    required_findings,
     tag_findings,
 )
 from tagwire_generator.evolution.field_matching import Pair, Pairing, api_of, pair_up
-from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
+from tagwire_generator.evolution.findings import SEVERITIES, Finding, change, runs
 from tagwire_generator.evolution.message_attributes import Headers, attribute_findings, lowered_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
-from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
-from tagwire_generator.model import MessageSpec, StructSpec
+from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
@@ -106,9 +103,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
         common = NONE if pair.old.is_gone else old.valid_versions & new.valid_versions
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
-            found += range_findings(old, new)
-            found += required_findings(old, new)
-            found += record_format_findings(old, new, common - unstable)
+            found += field_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:
         found += _MessageComparison(edition.spec, new, edition.versions & new.valid_versions, NONE).layout_findings()
@@ -208,20 +203,16 @@ class _MessageComparison:
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
-                yield self._finding(rule, path, text, seen.difference, run)
+                is_proven = CHANGE_RULES[rule].severity == "wire" or rule == "TW920"
+                proof = prove(*self._layouts(self._clearest(run)), seen.difference.steps) if is_proven else None
+                spot = Spot(_names(seen.difference.steps), seen.difference.key)
+                yield change(rule, self.new, run, text, path=path, spot=spot, proof=proof)
             if self.unstable & Versions(seen.versions[-1], seen.versions[-1]):
                 in_unstable.setdefault(path, []).append(rule)
         if in_unstable:
             what = "; ".join(f"{path or 'the message'} ({', '.join(rules)})" for path, rules in in_unstable.items())
             text = f"version {self.unstable}, not stable yet, changed: {what}"
             yield change("TW962", self.new, self.unstable, text)
-
-    def _finding(self, rule: str, path: str, text: str, difference: Difference, versions: Versions) -> Finding:
-        proof = None
-        if CHANGE_RULES[rule].severity == "wire" or rule == "TW920":
-            proof = prove(*self._layouts(self._clearest(versions)), difference.steps)
-        spot = Spot(_names(difference.steps), difference.key)
-        return change(rule, self.new, versions, text, path=path, spot=spot, proof=proof)
 
     def _clearest(self, versions: Versions) -> int:
         """Return the version with the fewest other differences, and of those the newest, for a simple proof."""
@@ -241,14 +232,10 @@ class _MessageComparison:
         """Return the structs that were compared, each once."""
         pairs: list[StructPair] = []
         for (old, new), steps in self._structs.items():
-            before, now = _struct(self.old, old, steps), _struct(self.new, new, steps)
+            before, now = (s.struct(n) if steps else s.root for s, n in ((self.old, old), (self.new, new)))
             old_path = ".".join((step.old or step.item).name for step in steps)
             pairs.append(StructPair(before, now, old_path, _path(steps), _names(steps)))
         return pairs
-
-
-def _struct(spec: MessageSpec, name: str, steps: Steps) -> StructSpec:
-    return spec.struct(name) if steps else spec.root
 
 
 def _path(steps: Steps) -> str:

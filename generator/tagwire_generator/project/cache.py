@@ -10,7 +10,6 @@ If the cache can't be read or written, the work is done again.
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -61,7 +60,10 @@ class Cache:
         self._used.add(key)
         content = json.dumps(asdict(entry), ensure_ascii=False)
         with contextlib.suppress(OSError):
-            self._make_folder()
+            self._folder.mkdir(parents=True, exist_ok=True)
+            ignore = self._top / ".gitignore"
+            if not ignore.exists():
+                write_atomically(ignore, "# Made by tagwire to save time; may be deleted.\n*\n")
             write_atomically(self._path(key), f"{_digest(content.encode())}\n{content}")
 
     def prune(self) -> None:
@@ -74,12 +76,6 @@ class Cache:
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.entry"
-
-    def _make_folder(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        ignore = self._top / ".gitignore"
-        if not ignore.exists():
-            write_atomically(ignore, "# Made by tagwire to save time; may be deleted.\n*\n")
 
 
 def key_of(*parts: str | bytes) -> str:
@@ -118,13 +114,10 @@ def _sources_key() -> str:
 
 def _folder_key(folder: Path, *patterns: str) -> str:
     paths = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
-    return key_of(*_names_and_bytes(folder, sorted(paths)))
-
-
-def _names_and_bytes(folder: Path, paths: Iterable[Path]) -> Iterable[bytes]:
-    for path in paths:
-        yield path.relative_to(folder).as_posix().encode()
-        yield path.read_bytes()
+    parts: list[str | bytes] = []
+    for path in sorted(paths):
+        parts += (path.relative_to(folder).as_posix(), path.read_bytes())
+    return key_of(*parts)
 
 
 def _tool_version(name: str) -> str:

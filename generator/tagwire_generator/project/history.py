@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.project.release_order import release_order
 
 HISTORY_FILE: Final = "history.toml"
 """The history's file name, next to the specs."""
@@ -29,6 +28,20 @@ _HEAD: Final = """\
 """
 _VERSION: Final = re.compile(r"[0-9]{1,5}")
 _SPAN: Final = re.compile(r"(?P<first>\S+?)(?: to (?P<last>\S+?))?: (?P<digest>[0-9a-f]{16})")
+
+
+def release_order(name: str) -> tuple[object, ...]:
+    """Return the sort key of a release name: `3.10.0` comes after `3.9.2`, and `4.0.0-rc1` before `4.0.0`."""
+    numbers, dash, rest = name.partition("-")
+    return _words(numbers), not dash, _words(rest), name
+
+
+def _words(text: str) -> tuple[tuple[int, str], ...]:
+    """Return a sort key: numbers by value, words before numbers. The pairs make both comparable."""
+    words: list[tuple[int, str]] = []
+    for word in re.findall(r"[0-9]+|[^0-9.]+", text):
+        words.append((int(word), "") if word.isdecimal() else (-1, word))
+    return tuple(words)
 
 
 @dataclass(frozen=True, slots=True)

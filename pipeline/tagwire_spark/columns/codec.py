@@ -159,10 +159,9 @@ class Decoding(NamedTuple):
         """The Spark type of the decoded struct."""
         return _struct(_types(self).type)
 
-    @property
-    def commented(self) -> DataType:
-        """The `schema` with field documentation as comments. Results of workers never have this type."""
-        return _commented(self.schema, self.cls)
+    def commented(self, *, nullable: bool = True) -> Any:
+        """Return the `schema` with field documentation as comments. Results of workers never have this type."""
+        return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:

@@ -53,7 +53,7 @@ def from_message(
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
     # The cast changes no bytes; it adds comments to the fields.
-    return _decoder(wanted)(_column(data), *columns).cast(wanted.commented)
+    return _decoder(wanted)(_column(data), *columns).cast(wanted.commented())
 
 
 def to_message(
@@ -82,11 +82,13 @@ def schema_of_message(
 ) -> StructType:
     """Return the type of `from_message` for the same arguments; without a version, for a column of versions.
 
+    The documentation of each field is its comment.
+
     With `nullable=False` a field is NOT NULL if the spec never allows null. The schema of a read may request this,
     which is faster.
     """
-    found = decoding(messageName, version, options, fields)
-    return found.schema if nullable else found.strict_schema
+    schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
+    return schema
 
 
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tagwire.errors import SpecError
-from tagwire_generator.project.history import History, MessageHistory, Span, read_history
-from tagwire_generator.project.release_order import release_order
+from tagwire_generator.project.history import History, MessageHistory, Span, read_history, release_order
 
 A, B = "0123456789abcdef", "fedcba9876543210"
 HISTORY = History(

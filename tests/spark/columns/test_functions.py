@@ -61,6 +61,7 @@ def test_the_struct_is_that_of_the_schema(commits: "DataFrame") -> None:
         found: Any = schema["m"].dataType
         partition = found["topics"].dataType.elementType["partitions"].dataType.elementType
         assert partition["committed_offset"].metadata["comment"].startswith("The")
+        assert found == schema_of_message("OffsetCommitRequest", version)
 
 
 def test_versions_in_a_column_and_chosen_fields(commits: "DataFrame") -> None:

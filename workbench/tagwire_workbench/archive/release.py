@@ -16,8 +16,8 @@ from tagwire.message.field_table import layout_of
 from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.release_order import release_order
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 from tagwire_workbench.archive.release_source import SpecText, release_name, spec_texts
