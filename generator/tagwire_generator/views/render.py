@@ -179,9 +179,13 @@ def _environment(templates: Path) -> Any:
         keep_trailing_newline=True,
         autoescape=False,  # the output is not HTML; every value is escaped by its view
     )
-    # Escapes a string for Markdown, so that nothing starts markup, a table cell or a line.
-    environment.filters["markdown"] = lambda text: _MARKUP.sub(_escaped, " ".join(text.split()))
+    environment.filters["markdown"] = _markdown
     return environment
+
+
+def _markdown(text: str) -> str:
+    """Escape a text for Markdown, so that nothing starts markup, a table cell or a line."""
+    return _MARKUP.sub(_escaped, " ".join(text.split()))
 
 
 def _escaped(found: re.Match[str]) -> str:

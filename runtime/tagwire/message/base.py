@@ -68,7 +68,7 @@ def _default_values(cls: type[Struct]) -> tuple[dict[str, Any], tuple[FieldRow, 
     return values, tuple(row for row in rows.values() if row.default is DEFAULT_STRUCT)
 
 
-def _acceptors(cls: type[Struct]) -> dict[str, Callable[[Any], Any] | None]:
+def _arguments_accepted(cls: type[Struct]) -> dict[str, Callable[[Any], Any] | None]:
     from tagwire.message.constructors import acceptor
 
     rows = cls._rows  # pyright: ignore[reportPrivateUsage]
@@ -120,7 +120,7 @@ class Struct(Declarations):
         _attributes = FirstUse((), from_fields(lambda cls: tuple(cls.__slots__)))
         _rows = FirstUse((), from_fields(lambda cls: {row.name: row for row in cls.FIELDS if not row.is_computed}))
         _defaults = FirstUse((), from_fields(_default_values))
-        _acceptors = FirstUse((), from_fields(_acceptors))
+        _acceptors = FirstUse((), from_fields(_arguments_accepted))
         _unions = FirstUse((), from_fields(_alternatives))
         __init__ = FirstUse(_without_fields, constructor)
 
