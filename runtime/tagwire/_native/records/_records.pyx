@@ -57,7 +57,7 @@ cdef class Source:
     cdef Py_buffer buffer
     cdef tw_batch batch
 
-    def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None):
+    def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes=True):
         PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
         if not 0 <= pos <= end <= self.buffer.len or not 0 <= count <= end - pos:
             raise ValueError(f"{count} records in bytes from {pos} to {end} of {self.buffer.len}")
@@ -65,6 +65,7 @@ cdef class Source:
         self.batch.end = <const uint8_t *>self.buffer.buf + end
         self.batch.left = count
         self.batch.base_offset, self.batch.base_timestamp, self.batch.is_appended = bases
+        self.batch.has_attributes = has_attributes
 
     def __dealloc__(self):
         PyBuffer_Release(&self.buffer)
@@ -85,13 +86,12 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     Lines of JSON begin with `head`; lines of tab-separated text end with `head` and the record's own attributes. Stops
     after `most` bytes, and before a record that is invalid or unusual. The other arguments are as for `facts`.
     """
-    cdef Source source = Source(data, pos, end, count, bases)
+    cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
     cdef tw_line_head line_head
     cdef int64_t expected
     if most < 0:
         raise ValueError(f"lines of at most {most} bytes")
-    source.batch.has_attributes = has_attributes
     line_head.data, line_head.size, line_head.is_text = head, len(head), is_text
     out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
@@ -131,10 +131,9 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
     The arguments are as for `lines`.
     """
-    cdef Source source = Source(data, pos, end, count, bases)
+    cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_totals t
     cdef bint is_right
-    source.batch.has_attributes = has_attributes
     with nogil:
         is_right = tw_totals_of(&source.batch, &t)
     if not is_right:

@@ -34,8 +34,8 @@ cdef extern from "records/rebatch.h" nogil:
     ctypedef struct tw_totals:
         int64_t bytes, nulls, with_headers, earliest, latest, first, last
         bint ascends
-    bint tw_totals_of(const tw_batch *, tw_totals *)
-    bint tw_facts_of(const tw_batch *, const int64_t *, int64_t, uint8_t *)
+    bint tw_totals_of(tw_batch *, tw_totals *)
+    bint tw_facts_of(tw_batch *, const int64_t *, int64_t, uint8_t *)
     bint tw_take_records(tw_run *, tw_batch *, const uint8_t *, int64_t, int64_t, int64_t *)
 
 cdef extern from "records/rows.h" nogil:

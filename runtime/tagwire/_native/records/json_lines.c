@@ -42,11 +42,9 @@ static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTE
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
-    int64_t offset, timestamp = batch->base_timestamp;
+    int64_t offset, timestamp;
     char *out;
-    if (!tw_read_magic2(batch->p, batch->end, batch->has_attributes, &record) ||
-        !tw_add(batch->base_offset, record.offset, &offset) ||
-        (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+    if (!tw_next_record(batch, &record, &offset, &timestamp))
         return 0;
     if (!tw_reserve_output(to, head.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
                                    (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size))))
@@ -118,12 +116,10 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;
-    int64_t offset, timestamp = batch->base_timestamp;
+    int64_t offset, timestamp;
     char *out;
     size_t size;
-    if (!tw_read_magic2(batch->p, batch->end, batch->has_attributes, &record) ||
-        !tw_add(batch->base_offset, record.offset, &offset) ||
-        (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+    if (!tw_next_record(batch, &record, &offset, &timestamp))
         return 0;
     if (!tw_reserve_output(to, words.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
                                    2 * (size_t)(record.end - batch->p)))

@@ -11,6 +11,7 @@
 
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
+#include "records/batch.h"
 
 /* The remaining headers of a record. Passed by value, so the record's other parts can stay in registers. */
 typedef struct {
@@ -98,6 +99,15 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
     if (TW_UNLIKELY(p == NULL || record->headers.count < 0 || record->headers.count > (end - p) / 2))
         return 0;
     return record->headers.count > 0 || p == end;
+}
+
+/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if it is invalid or unusual. */
+static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
+{
+    *timestamp = batch->base_timestamp;
+    return tw_read_magic2(batch->p, batch->end, batch->has_attributes, record) &&
+           tw_add(batch->base_offset, record->offset, offset) &&
+           (batch->is_appended || tw_add(*timestamp, record->timestamp, timestamp));
 }
 
 #endif

@@ -25,44 +25,37 @@ static int tw_are_right(tw_magic2_headers headers)
     return headers.p == headers.end;
 }
 
-int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts)
+int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts)
 {
-    const uint8_t *p = batch->p;
     tw_magic2_record record;
     int64_t offset, timestamp, before = INT64_MIN;
     int64_t at = batch->left > 0 ? tw_first_from(lasts, lasts_count, batch->base_offset) : 0;
-    for (int64_t left = batch->left; left > 0; left--) {
-        if (!tw_read_magic2(p, batch->end, 1, &record) || !tw_are_right(record.headers))
-            return 0;
-        if (record.offset < 0 || !tw_add(batch->base_offset, record.offset, &offset) || offset <= before)
-            return 0;
-        if (!batch->is_appended && !tw_add(batch->base_timestamp, record.timestamp, &timestamp))
+    for (; batch->left > 0; batch->left--) {
+        if (!tw_next_record(batch, &record, &offset, &timestamp) || !tw_are_right(record.headers) || record.offset < 0 ||
+            offset <= before)
             return 0;
         while (at < lasts_count && lasts[at] < offset)
             at++;
         *facts++ = (uint8_t)((at < lasts_count && lasts[at] == offset ? TW_IS_LAST : 0) |
                              (record.key_size < 0 ? TW_HAS_NO_KEY : 0) | (record.value_size < 0 ? TW_HAS_NO_VALUE : 0));
         before = offset;
-        p = record.end;
+        batch->p = record.end;
     }
-    return p == batch->end;
+    return batch->p == batch->end;
 }
 
-int tw_totals_of(const tw_batch *batch, tw_totals *t)
+int tw_totals_of(tw_batch *batch, tw_totals *t)
 {
-    const uint8_t *p = batch->p;
     tw_magic2_record record;
     memset(t, 0, sizeof *t);
     t->earliest = INT64_MAX;
     t->latest = INT64_MIN;
     t->ascends = 1;
-    for (int64_t left = batch->left; left > 0; left--) {
-        int64_t offset, timestamp = batch->base_timestamp;
-        if (!tw_read_magic2(p, batch->end, batch->has_attributes, &record) || !tw_are_right(record.headers) ||
-            !tw_add(batch->base_offset, record.offset, &offset) ||
-            (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+    for (int64_t count = batch->left; batch->left > 0; batch->left--) {
+        int64_t offset, timestamp;
+        if (!tw_next_record(batch, &record, &offset, &timestamp) || !tw_are_right(record.headers))
             return 0;
-        if (left == batch->left)
+        if (batch->left == count)
             t->first = offset;
         else if (offset <= t->last)
             t->ascends = 0;
@@ -74,9 +67,9 @@ int tw_totals_of(const tw_batch *batch, tw_totals *t)
             t->earliest = timestamp;
         if (timestamp > t->latest)
             t->latest = timestamp;
-        p = record.end;
+        batch->p = record.end;
     }
-    return p == batch->end;
+    return batch->p == batch->end;
 }
 
 /* Compute a - b. Return 0 if it does not fit 64 bits. */
@@ -130,10 +123,9 @@ int tw_take_records(
 {
     tw_magic2_record record;
     for (; batch->left > 0; batch->left--) {
-        int64_t offset, timestamp = batch->base_timestamp;
+        int64_t offset, timestamp;
         int taken = 1;
-        if (!tw_read_magic2(batch->p, batch->end, 1, &record) || !tw_add(batch->base_offset, record.offset, &offset) ||
-            (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+        if (!tw_next_record(batch, &record, &offset, &timestamp))
             return 0;
         if (kept == NULL || *kept++)
             taken = run->count && run->count >= most_records

@@ -21,7 +21,7 @@ typedef struct {
 
 /* Store facts about each record, one byte each. Return 0 if a record is invalid or unusual, or if offsets don't ascend.
  * TW_IS_LAST is set for the offsets in `lasts`, which must ascend. */
-int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
+int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
 /* Totals of the records in a batch. */
 typedef struct {
@@ -34,7 +34,7 @@ typedef struct {
 } tw_totals;
 
 /* Compute the totals of a batch. Return 0 if a record is invalid or unusual. */
-int tw_totals_of(const tw_batch *batch, tw_totals *totals);
+int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
 /* Make room for a record whose key, value and headers take `body_size` bytes, if it ends within `most` bytes or is the
  * first. Return 1, with `body` set and all bytes before it written; 0 without room; -1 if it can't be written. */
