@@ -26,7 +26,7 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
     return product;
 }
 
-static void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
+static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
     uint32_t step = 1u << 23; /* x to the power of 8 */
     tw_crc_prepare(&sums->tables, polynomial);
@@ -45,7 +45,7 @@ static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint
 }
 
 /* Return the CRC of a range of `size` bytes, given the registers before and after it. */
-static uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
+static inline uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
 {
     uint32_t sum = ~before;
     for (int byte = 0; size; byte++, size >>= 8)
