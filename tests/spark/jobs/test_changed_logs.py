@@ -46,7 +46,8 @@ def test_segments_that_a_broker_changes_after_the_listing(
             return run_units(*arguments)
         finally:
             if is_lasting:
-                segment(folder, 0, batch(0)), segment(folder, 5, batch(5))
+                segment(folder, 0, batch(0))
+                segment(folder, 5, batch(5))
 
     monkeypatch.setattr(module, "run_units", changing)
     if is_lasting:
