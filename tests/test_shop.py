@@ -256,7 +256,7 @@ def test_a_shared_struct_has_no_versions_of_a_message(
     money.write_text(money.read_text().replace('"validVersions"', '"flexibleVersions": "0+",\n  "validVersions"'))
     code, findings, _ = run("validate")
     assert code == 1
-    said = "a shared struct has no flexibleVersions; its lengths are compact where those of the message"
+    said = "a shared struct has no flexibleVersions; its lengths are compact if the lengths of the message"
     assert f"specs/common/Money.json:5:3: error TW110: {said}" in findings
 
 

@@ -176,7 +176,7 @@ def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
         assert str(error.value) == (
-            "Parcel: flowers: is set beside text, but only one alternative of the union content can be set; "
+            "Parcel: flowers: is set, but so is text, and the union content can have one alternative; "
             "set one of them to None"
         )
         with pytest.raises(tagwire.EncodeError):
