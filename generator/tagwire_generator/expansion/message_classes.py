@@ -4,7 +4,6 @@ They have the same field tables as generated classes, and the runtime expands bo
 arithmetic exists only once.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 from types import new_class
 from typing import Any
@@ -44,8 +43,10 @@ def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields |
 
 
 def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
-    fields = [replace(field, about=spec.about_of(field)) for field in struct.fields]
-    rows = tuple(field_row(field, structs.get(field.struct or ""), unique_keys(spec, field)) for field in fields)
+    rows = tuple(
+        field_row(field, structs.get(field.struct or ""), unique_keys(spec, field), spec.about_of(field))
+        for field in struct.fields
+    )
     return {"FIELDS": rows, "__slots__": (*(row.name for row in rows), "unknown_tags")}
 
 
@@ -56,7 +57,7 @@ def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
 
 
-def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = ()) -> FieldRow:
+def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = (), about: str = "") -> FieldRow:
     """Return the row of a field in its struct's field table; `unique` are the keys of its elements."""
     enum = None if field.enum is None else _register_class(field.enum)
     return FieldRow(
@@ -78,7 +79,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
         enum=enum,
-        about=field.about,
+        about=about or field.about,
         deprecated=field.deprecated,
     )
 

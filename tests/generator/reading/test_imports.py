@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports
@@ -171,6 +172,7 @@ def test_what_the_imported_version_lacks_is_not_judged(later: str) -> None:
     assert read(texts, "Grown.json").problems == ()
     result = read(texts, "User.json")
     assert result.message is not None and result.problems == ()
+    assert result.message.valid_versions == message_class(result.message, SpecOptions()).VERSIONS, "as `generate` needs"
     trees = {name: tree(texts[f"{name}.json"]) for name in ("Grown", "Once")}
     alone = read_spec(
         canonical_text(without_imports(tree(imported), result.message, trees)), options=SpecOptions(tag_gaps=True)
