@@ -75,13 +75,13 @@ def plan_next_version(
     data = {each.file: each for each in files}
     spec = _message(path, texts)
     version = spec.valid_versions.highest + 1
-    changes = [_changed(spec, data[spec.file], version, field, options, is_new=True)]
+    changes = [_changed(spec, data, version, field, options, is_new=True)]
     partner = _partner(spec, texts)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
             text = f"{partner.name} has versions {partner.valid_versions}, {spec.name} {spec.valid_versions}"
             raise SpecError(f"{partner.file}: {text}; make them the same first", file=partner.file)
-        changes.append(_changed(partner, data[partner.file], version, None, options, is_new=True))
+        changes.append(_changed(partner, data, version, None, options, is_new=True))
     _check(changes, files, texts, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
 
@@ -101,7 +101,7 @@ def plan_optional_field(
         text = f"{spec.name} has no flexible versions; `tagwire add-version` adds the field in a new version"
         raise SpecError(f"{path}: {text}", file=str(path))
     data = {each.file: each for each in files}
-    changes = [_changed(spec, data[spec.file], flexible.lowest, field, options, is_new=False)]
+    changes = [_changed(spec, data, flexible.lowest, field, options, is_new=False)]
     _check(changes, files, texts, options, released)
     return NextVersion(tuple(changes), (), is_version=False)
 
@@ -113,7 +113,9 @@ def _message(path: Path, texts: SpecSources) -> MessageSpec:
         raise _broken(problems)
     spec = next((each for each in texts.specs.values() if each.file == str(path)), None)
     if spec is None:
-        raise SpecError(f"{path}: a register has no versions", file=str(path))
+        shared = any(each.file == str(path) for each in texts.shared.values())
+        remedy = "is a shared struct; edit it, then the structVersions of the specs that import it"
+        raise SpecError(f"{path}: {remedy if shared else 'a register has no versions'}", file=str(path))
     reason = ""
     if spec.format is not None:
         reason = "a record format has no versions; write another spec for another format"
@@ -137,9 +139,16 @@ def _partner(spec: MessageSpec, texts: SpecSources) -> MessageSpec | None:
 
 
 def _changed(
-    spec: MessageSpec, data: SpecData, version: int, field: NewField | None, options: SpecOptions, *, is_new: bool
+    spec: MessageSpec,
+    files: Mapping[str, SpecData],
+    version: int,
+    field: NewField | None,
+    options: SpecOptions,
+    *,
+    is_new: bool,
 ) -> SpecChange:
     """Return a spec with a new version, a field added to an existing version, or both."""
+    data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
     wanted = plain_tree(edit.root)
@@ -153,7 +162,8 @@ def _changed(
     root = parse(after, file=data.file).root
     if root is None or plain_tree(root) != wanted:
         raise SpecError(f"{data.file}: can't be edited in this form; run `tagwire fmt` first", file=data.file)
-    is_valid = not _problems(after, data, options)
+    new = SpecData(data.file, data.component, after.encode())
+    is_valid = not SpecReader().read([new], options, beside=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)  # a canonical file stays canonical
     return SpecChange(spec.name, version, Path(data.file), text, after)
@@ -171,9 +181,10 @@ def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version:
         place.struct[place.key].insert(place.index, entry)
 
 
-def _problems(text: str, data: SpecData, options: SpecOptions) -> Sequence[Problem]:
-    texts = SpecReader().read([SpecData(data.file, data.component, text.encode())], options)
-    return [problem for problems in texts.invalid.values() for problem in problems]
+def _others(files: Iterable[SpecData], changed: Sequence[SpecData]) -> list[SpecData]:
+    """Return the files that do not change, whose shared structs and registers the changed specs may use."""
+    names = {each.file for each in changed}
+    return [each for each in files if each.file not in names]
 
 
 def _check(
@@ -186,7 +197,7 @@ def _check(
     """Raise SpecError if changes break a spec rule, a rule for the set, or a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
-    after = SpecReader().read(changed, options)
+    after = SpecReader().read(changed, options, beside=_others(files, changed))
     broken = [problem for problems in after.invalid.values() for problem in problems]
     if broken:
         raise _broken(broken)

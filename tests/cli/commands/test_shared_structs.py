@@ -127,3 +127,11 @@ def test_show_diff_and_json(project: Path) -> None:
 def test_draft_version_says_that_it_can_not(project: Path) -> None:
     result = run("draft-version", "specs", "--output", "drafts")
     assert result.exit_code != 0 and "has no shared structs" in result.output + str(result.exception)
+
+
+def test_add_version_to_a_message_with_imports(project: Path) -> None:
+    result = run("add-version", "PlaceRequest", "--field", "Note", "--type", "string")
+    assert result.exit_code == 0, result.output
+    assert json.loads(Path("specs/PlaceRequest.json").read_text())["validVersions"] == "0-4"
+    result = run("add-version", "specs/geometry/Point.json")
+    assert result.exit_code == 1 and "Point.json: is a shared struct" in result.output, result.output
