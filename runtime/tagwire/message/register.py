@@ -66,7 +66,13 @@ class Register(IntEnum):
         """Return the member with this key; for an unknown key, a new member that is named after the key.
 
         So an unknown number of a newer peer can be used like a member. Iterating over the class does not yield it.
+        Raises EncodeError for anything but an int.
         """
+        if not isinstance(key, int):
+            from tagwire.errors import EncodeError
+            from tagwire.text_format import got
+
+            raise EncodeError(f"expected an int, got {got(key)}", message_name=cls.__name__, version=None, path="of")
         try:
             return cls(key)
         except ValueError:
@@ -75,6 +81,10 @@ class Register(IntEnum):
         member._value_, member._name_ = int(key), f"UNKNOWN_{int(key)}"
         member.text, member.codec = member._name_, ""
         return member
+
+    def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
+        """Pickle members of unknown keys as well."""
+        return type(self).of, (int(self),)
 
     @classmethod
     def is_closed(cls) -> bool:

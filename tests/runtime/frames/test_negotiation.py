@@ -1,5 +1,7 @@
 """Negotiation of the highest stable version that both sides support."""
 
+import copy
+import pickle
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -81,7 +83,14 @@ def test_errors_in_a_response_with_their_paths() -> None:
 @pytest.mark.parametrize(("code", "name"), [(0, "NONE"), (-1, "UNKNOWN_SERVER_ERROR"), (999, "UNKNOWN_999")])
 def test_codes_of_newer_peers_have_a_name(code: int, name: str) -> None:
     found = tagwire_messages.ErrorCode.of(code)
-    assert (found, str(found), found.name, type(found)) == (code, name, name, tagwire_messages.ErrorCode)
+    for each in (found, pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert (each, str(each), each.name, type(each)) == (code, name, name, tagwire_messages.ErrorCode)
+
+
+@pytest.mark.parametrize("code", ["5", b"5", 5.0, None])
+def test_a_code_is_an_int(code: Any) -> None:
+    with pytest.raises(EncodeError, match="ErrorCode: of: expected an int, got "):
+        tagwire_messages.ErrorCode.of(code)
 
 
 PRODUCE = tagwire_messages.ProduceRequest(topic_data=[TopicProduceData(name="t", topic_id=UUID(int=1))])
