@@ -210,7 +210,7 @@ def test_folders_of_specs_that_are_refused(spec_set: SpecSet, tmp_path: Path) ->
         generate(spec_set)
 
 
-@pytest.mark.parametrize("name", ['a", "b', "a b", "a\nb", "{{ x }}", "a\\b"])
+@pytest.mark.parametrize("name", ['a", "b', "Aux", "com1", "a b", "a\nb", "{{ x }}", "a\\b"])
 def test_no_component_that_is_not_safe_in_code(spec_set: SpecSet, name: str) -> None:
     folder = spec_set.specs / name
     folder.mkdir()

@@ -18,7 +18,7 @@ from tagwire.errors import SpecError
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
 """The name of the header message, by message kind."""
 
-_COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
+_COMPONENT: Final = re.compile("(?!(?i:aux|con|nul|prn|(com|lpt)[1-9])$)[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
 _ESCAPE: Final = b"\\u"
 _NO_VERSIONS: Final = re.compile(rb'"validVersions"\s*:\s*"none"')
@@ -104,7 +104,7 @@ def _component(parts: tuple[str, ...], place: str) -> str:
     if parts and not _COMPONENT.fullmatch(component):
         raise SpecError(
             f"{place!r}: {component!r} is not a component name, which consists of "
-            "ASCII letters, digits, hyphens and underscores; rename the folder",
+            "ASCII letters, digits, hyphens and underscores, and is not a Windows device; rename the folder",
             file=place,
         )
     return component
