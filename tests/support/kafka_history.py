@@ -94,30 +94,31 @@ def _head(specs: Specs) -> str:
     first, *_, last = specs
     return f"""# How Kafka changed released versions
 
-This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that an earlier
-release already had. The lists are the findings of [`tagwire breaking`](evolution.md) between the last patch releases
-of consecutive lines. `tests/support/kafka_history.py` writes this page from the specs of
+This page lists how Apache Kafka, from {first} to {last}, changed message versions that an earlier release already had.
+We compared {len(specs)} releases, the last patch release of each minor version, each with the next, using
+[`tagwire breaking`](evolution.md). `tests/support/kafka_history.py` writes this page from the specs in
 [the archive](../message_specs/README.md).
 
-A *wire* finding is proven: a value has different bytes, and an old reader rejects the new bytes or reads another
-value. Most of these changes affected nobody: the versions were previews, or metadata records of KRaft before it was
-declared ready for production.
+Each *wire* finding is proven by an example: a value that is encoded differently, so that an old reader rejects the new
+bytes or reads another value. Most of these changes affected nobody, because the versions were previews, or metadata
+records of KRaft before it was declared ready for production.
 """
 
 
 _IN_PLACE: Final = """\
-These messages and versions existed in an earlier release and have had other bytes since. Versions that the earlier
-release marked unstable are not listed. The findings are listed [release by release](#release-by-release).
+In these releases, the listed message versions got another encoding, although an earlier release already had them.
+Versions that the earlier release marked as unstable are omitted. [Release by release](#release-by-release) lists the
+findings.
 """
 
 _DEFAULTS: Final = """\
-A changed default does not change the bytes, but the value of an absent field: a tagged field that was left out, or a
-field that the version does not have. Kafka's own rules do not allow this.
+Changing a default does not change the bytes. It changes the value that a reader uses for an absent field: a tagged
+field that was left out, or a field that the version does not have. Kafka's own rules do not allow this.
 """
 
 _ALARMS: Final = """\
 Kafka's own checker compares two specs field by field ([differences](evolution.md#compared-with-kafkas-checker)). In
-this history it rejects the following changes, some of them incorrectly.
+this history, it rejects the following changes, although some of them are compatible.
 """
 
 

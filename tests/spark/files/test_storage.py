@@ -97,7 +97,7 @@ def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, fo
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/meta\.\*: none of the matching files is a log segment"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/meta\.\*: none of the matching files is a log"):
         rows(f"{scheme}{kafka}/meta.*")
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/none\*: there is no such file"):
         rows(f"{scheme}{kafka}/none*")

@@ -53,7 +53,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
 )
 def test_partners(newer: Spec, older: Spec, expected: dict[str, str] | None) -> None:
     if expected is None:
-        with pytest.raises(SpecError, match="A is int16 in versions that only the older release has and int8 in the newer spec"):
+        with pytest.raises(SpecError, match=r"A is int16 in .* only the older release has and int8 in the newer spec"):
             of_root(newer, older)
     else:
         assert of_root(newer, older) == expected
@@ -77,5 +77,5 @@ def test_a_field_can_t_stand_for_two() -> None:
 
 def test_a_name_with_another_type_is_refused() -> None:
     newer, older = data("1", field("A", "string", "1+")), data("0", field("A", "int32"))
-    with pytest.raises(SpecError, match="A is int32 in versions that only the older release has and string in the newer spec"):
+    with pytest.raises(SpecError, match=r"A is int32 in .* only the older release has and string in the newer spec"):
         of_root(newer, older)
