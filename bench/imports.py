@@ -1,7 +1,7 @@
 """Measure the cost of imports: the median CPU time of many fresh processes.
 
 The clock starts after the interpreter's startup. Each process only gets the package folders (`-I -S`), so that the
-environment's startup files import nothing in advance. A first run, which compiles, is not counted.
+environment's startup files import nothing in advance. The first run is not counted, because it compiles the modules.
 """
 
 import os
@@ -68,7 +68,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
                 run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
-                if number:  # the first run compiled
+                if number:  # the first run only compiles
                     runs[library].append(run)
     return [
         {

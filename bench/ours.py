@@ -13,20 +13,20 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """tagwire, as its users would call it."""
+    """tagwire, called as its users call it."""
 
     name = "tagwire"
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # the running version, installed or not
+        return str(import_module("tagwire").__version__)  # the version in use, even if it is not installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Include the fields of other versions: users see their defaults."""
+        """Include fields of other versions, because users see their defaults."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 

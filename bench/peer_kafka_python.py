@@ -12,7 +12,7 @@ __all__ = ["KafkaPython"]
 
 
 class KafkaPython(Library):
-    """kafka-python: one class for all versions, with the version as an argument."""
+    """kafka-python: one class for all versions; the version is an argument."""
 
     name = "kafka-python"
 

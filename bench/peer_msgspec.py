@@ -35,7 +35,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # In functions, like the other libraries' calls: a call costs as much as a small message.
+        # In functions, as for the other libraries: a call costs as much as encoding a small message.
         return Contender(
             None,
             make,

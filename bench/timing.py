@@ -1,7 +1,7 @@
 """Timing on shared machines: CPU time of the thread, interleaved contenders, medians and ratios with their spread.
 
 Wall time depends on the machine's load; CPU time mostly does not. The remaining effects (caches, clock rates) drift
-slowly, so every round runs each contender once in random order, and ratios are taken within a round.
+slowly, so every round runs each contender once, in random order, and ratios compare times of the same round.
 """
 
 import gc
@@ -15,7 +15,7 @@ __all__ = ["Ratio", "interleaved", "ratio"]
 
 
 class Ratio(NamedTuple):
-    """How many times longer one took than the other: the median over the rounds, and the quartiles."""
+    """How many times longer one contender took than another: the median over the rounds, and the quartiles."""
 
     middle: float
     low: float
@@ -44,7 +44,7 @@ def interleaved(
 
 
 def _calls(function: Callable[[], object], seconds: float) -> int:
-    function()  # the first call imports and compiles
+    function()  # the first call imports and compiles modules
     return max(1, round(seconds / max(_once(function, 1), 1e-7)))
 
 

@@ -1,4 +1,5 @@
-"""Time one installation of tagwire for `compare`, which puts it on the path: a question and an answer per line.
+"""Time one installation of tagwire for `compare`, which puts the installation on the path. Reads a question and prints
+an answer per line.
 
 A question is a message, an operation and seconds, separated by tabs; the answer is seconds per call, or an error.
 """

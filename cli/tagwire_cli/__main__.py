@@ -18,7 +18,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run `tagwire`; exits with 0 (fine), 1 (findings or bad data) or 2 (usage)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # half the time that click takes
+    if sys.argv[1:] in (["--version"], ["-V"]):  # takes half the time of importing click
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _escape_unencodable_output() -> None:
-    """Print characters that standard output can't encode, such as odd bytes of a path, as escapes."""
+    """Escape characters that standard output can't encode, such as non-UTF-8 bytes in a path."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

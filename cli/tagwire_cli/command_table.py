@@ -17,7 +17,7 @@ from tagwire.text_format import suggestion
 from tagwire_cli.output.exit_status import epilog
 
 _WHOLE: Final = 1000
-"""Longer than any summary: click truncates longer summaries."""
+"""A length that no summary exceeds, because click truncates summaries to this length."""
 
 
 class CommandTable(click.Group):

@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 """A callback with the number of finished specs and the total."""
 
 _WORTH_PROCESSES: Final = 4
-"""With fewer specs, starting processes costs more than it saves."""
+"""The number of specs from which on several processes are worth their startup time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class GeneratedPackage:
     """A package in memory: file contents by path within its folder, and the problems found."""
 
     files: dict[str, str]
-    """Empty if there are errors, because a package is never written in part."""
+    """Empty if there are errors, because an incomplete package is never written."""
     problems: tuple[Problem, ...]
 
     @property
@@ -66,9 +66,9 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The files of the set that may be registers, if the spec may use an enum."""
+    """The files of the set that may be registers; empty unless the spec may use an enum."""
     shared: tuple[SpecData, ...]
-    """All possible shared structs of the set. The key covers those that the spec may import."""
+    """All possible shared structs of the set. The cache key includes only those that the spec may import."""
     headers: frozenset[str]
     """The headers in the set, which the types of its requests and responses name."""
 
@@ -96,7 +96,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # an unreadable response would look missing
+    if len(summaries) == len(tasks):  # otherwise an unreadable response would count as missing
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -218,7 +218,7 @@ def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
     owners: dict[str, str] = {}
     for source, entry in made:
         for path, text in entry.files.items():
-            # Compare in lower case, because some file systems ignore case.
+            # Compare in lower case, because some file systems are case-insensitive.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
                 made_by = f"{owner} and {source or 'the package itself'}"
                 raise SpecError(f"{made_by} both make {path}; rename the message of one", file=owner)

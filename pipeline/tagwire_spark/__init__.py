@@ -20,7 +20,7 @@ from tagwire.extras import MissingExtraError, required
 for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
-if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # may come from the cluster, not from pip
+if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # a cluster may provide another PySpark
     _text = f"this needs PySpark 4.2 or later, and {_module.__version__} is installed; pip install 'tagwire[spark]'"
     raise MissingExtraError(f"{_text} brings one", name="pyspark")
 

@@ -1,7 +1,7 @@
 """Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
-A worker's error reaches the caller only as a string within a Spark error, so the string has the condition, and the
-file, position and offset. Errors that can be detected at the call are raised there.
+A worker's error reaches the caller only as a string within a Spark error, so that string includes the condition, file,
+position and offset. Errors that can be detected at the call are raised there.
 """
 
 import re
@@ -17,7 +17,7 @@ from tagwire.text_format import encodable
 
 try:
     from py4j.protocol import Py4JError as _JavaError  # raised if a worker process has died
-except ImportError:  # optional with Spark Connect
+except ImportError:  # Spark Connect works without py4j
     _JavaError = PySparkException
 
 
@@ -45,26 +45,26 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""Each condition with its SQLSTATE; the SQLSTATE classes follow Spark's choice for similar errors."""
+"""Each condition with its SQLSTATE. SQLSTATE classes are the ones that Spark uses for similar errors."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 """The errors that Spark raises."""
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""A PipelineError in a Spark error message; the innermost of several."""
+"""Matches a PipelineError in a Spark error message; the innermost one if there are several."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
-"""A Python error in a Spark error message; the last of several is the uncaught one."""
+"""Matches a Python error in a Spark error message; the last one, which is the uncaught one, if there are several."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
-"""Lines of Spark's errors without a cause: from Py4J, Java's stack, and the thread that waited for a job."""
+"""Lines of Spark errors that don't show the cause: from Py4J, the Java stack, and the thread that waited for a job."""
 
 
 class PipelineError(PySparkException, TagwireError):
     """An error of `tagwire_spark`; both a PySpark error and a tagwire error."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # a worker with an unencodable error message dies silently
+        self.text = encodable(text)  # a worker dies silently if an error message can't be encoded
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 
@@ -102,7 +102,7 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:
-    """Return the error for a file that may exist but can't be read, with the system's error number."""
+    """Return the error for a file that can't be read, although it may exist, with the system's error number."""
     code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
@@ -120,7 +120,7 @@ def loss(why: str) -> PipelineError:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return an error as a row's `_error` struct: path, offset, reason."""
+    """Return an error as the `_error` struct of a row: path, offset, reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}
@@ -132,7 +132,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Return the worker's error, or the first informative line."""
+    """Return the worker's error, or else the first line that shows a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker has failed with {raised[-1]}"

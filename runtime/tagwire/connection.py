@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Generator[bytes | float, Answer | None, Any]"
-"""What a driver has to do: bytes to send, whose answer it passes in, or seconds to wait."""
+"""Steps for a driver: send the yielded bytes and pass back the answer, or wait for the yielded number of seconds."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
-"""How often to ask a peer for its versions: the peer may not have the version of the first request."""
+"""The maximum number of requests for the peer's versions; the peer may not know the version of the first request."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
     correlation_id: int | None
     """None in protocols whose headers do not begin with a correlation ID."""
     header: Any = None
-    """The received header; None for a request that was sent."""
+    """The header of a received request; None for a request that was sent."""
     frame: bytes = b""
     """The received header and body, without the frame size."""
     offset: int = 0
@@ -150,7 +150,7 @@ class Connection(_Side):
         self.sent: Asked | None = None
         """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
-        """The highest common version of a request if encoding in that version drops nothing silently; else -1."""
+        """By request: the highest common version if encoding in it drops nothing silently, else -1."""
         self._has_announced = versions is not None
         self._pairing = Pairing[Asked](registry)
         self._next_id = 0
@@ -243,7 +243,7 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, -1, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # Looking for losses takes longer than encoding, which often finds losses itself.
+            # Encode first: a search for losses takes longer, and encoding often finds losses itself.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
@@ -282,7 +282,7 @@ class Connection(_Side):
         return answer
 
     def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
-        """Store the announced versions. A fallback may list only the versions of the announcement itself."""
+        """Store the announced versions. A fallback response may list only one API: the one that asks for versions."""
         fallback = type(answer.message).FALLBACK
         error = getattr(answer.message, answer.message.FIELDS[0].name)
         is_fallback = fallback is not None and error == fallback[1]

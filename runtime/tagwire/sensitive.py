@@ -1,8 +1,8 @@
 """Hide sensitive values: fields that specs mark as `sensitive` are hidden in output for people.
 
 `repr`, notebook tables, annotated bytes and errors are often pasted into tickets,
-so they show such values only on request. What a program reads (the attributes,
-`encode`, `to_json`) is not changed.
+so they show such values only on request. The values that programs read (attributes,
+`encode`, `to_json`) are not changed.
 """
 
 from collections.abc import Callable, Generator

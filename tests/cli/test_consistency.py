@@ -44,7 +44,7 @@ compare {file} {file}
 fuzz minimise {file} MetadataRequest 12 --command false --output {out}
 mock serve {file}
 """
-"""A call of each command that reads files."""
+"""One command line for each command that reads files."""
 
 
 @pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])
@@ -134,7 +134,7 @@ show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
 show MetadataRequest 99|2|supported versions are 0-13
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
 """
-"""A wrong command line, the exit status and the answer."""
+"""Wrong command lines, each with its exit status and a part of the error."""
 
 
 @pytest.mark.parametrize("line", WRONG.splitlines())

@@ -31,10 +31,10 @@ NAMES = {
         "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
     },
 }
-"""By door, the names that generated code may count on, each at the runtime level that brought it.
+"""The names that generated code may rely on, by module (door) and by the runtime level that added them.
 
-A name that is not here needs a new row, under a level that is one higher than the one that was released last; a name
-goes only with a major version, since packages of older levels count on it.
+A new name needs a row under a level that is one above the last released level. A name may be removed only in a major
+version, because packages of older levels rely on it.
 """
 
 

@@ -1,7 +1,7 @@
 """Compare the errors and traces of the native engine with the interpreter's.
 
-The interpreter is the reference. While decoding, the engine can't fall back on it here, so an engine that doesn't find
-an error's position fails instead of asking the interpreter. Errors in values come from the interpreter alone.
+The interpreter is the reference. During a comparison, the engine can't fall back on the interpreter, so the test fails
+if the engine doesn't find an error's position itself. Errors in values come from the interpreter alone.
 """
 
 from collections.abc import Callable, Generator

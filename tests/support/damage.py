@@ -1,8 +1,8 @@
 """Damage valid bytes as a broken or hostile sender would. Seeded, so that every run does the same.
 
-Most random bit flips only invalidate the first length they hit. So half of the damage is done where a field begins, and
-some of it only an attacker would write: counts larger than the rest of the input, lengths below -1, overlong varints,
-and tags that are too many, unordered, or with a wrong size.
+Most random bit flips only invalidate the first length that they hit. So half of the damage is done where a field
+begins, and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below
+-1, overlong varints, and tags that are too many, unordered, or with a wrong size.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Read design specs from paths, and report findings like problems of specs, with line and caret."""
+"""Read design specs from paths, and report findings with line and caret, like problems of specs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,12 +47,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path without checked specs: "no problems" would be misleading."""
+    """Raise click.UsageError for a path where no spec was checked, because "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """Return the findings with line and column, in the order of each file. Only files with findings are read again."""
+    """Return the findings with line and column, sorted by file position. Only files with findings are read again."""
     from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings, and in text form what was checked; exit with status 1 if any is an error."""
+    """Print the findings and, in text form, what was checked; exit with status 1 if any finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

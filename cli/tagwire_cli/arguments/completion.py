@@ -49,7 +49,7 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete the versions of the message in the argument NAME."""
-    # An option without its value stops click's parser. The name is then among the unparsed words.
+    # An option that still lacks its value stops click's parser, so the message name is among the unparsed words.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
@@ -96,7 +96,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of limits, up to the number."""
+    """Complete the names of limits, each with `=`; the user types the number."""
     from tagwire.limits import Limits
 
     return _starting([f"{name}=" for name in Limits.__slots__], incomplete)

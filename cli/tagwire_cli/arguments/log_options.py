@@ -21,7 +21,7 @@ def paths_argument(function: F) -> F:
 
 
 def format_option(function: F) -> F:
-    """Add the options `--format` and `--only-format`, which the function gets as one FormatSet, `format`."""
+    """Add the options `--format` and `--only-format`; the command gets both as one FormatSet, `format`."""
     return only_format_option(
         click.option(
             "--record-format",

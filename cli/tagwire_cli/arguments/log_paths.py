@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield partitions in and below folders, and files as segments. Raises LogPathError for an empty folder."""
+    """Yield the partitions in and below folders, and files as segments. Raises LogPathError for an empty folder."""
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -27,7 +27,7 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return all segments of a partition, with the snapshots of a metadata log first; a segment as itself."""
+    """Return the segments of a partition, preceded by a metadata log's snapshots; for a segment, only the segment."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
@@ -46,7 +46,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the target folder of a partition: by its own name, or by its path below `path`."""
+    """Return the target folder of a partition, which has the partition's name or its path below `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)

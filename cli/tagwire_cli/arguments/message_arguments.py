@@ -29,7 +29,7 @@ def response_of(
     """Return the response to API VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # otherwise the response may have another version than the request
+    if message.FALLBACK is None:  # a fallback may have another version than the request
         require_version(message, version)
     return message, version, rest
 

@@ -5,11 +5,11 @@ from typing import Any, Final
 import click
 
 _LONGEST: Final = 1_000_000
-"""Seconds, about eleven days: polling accepts at most twice that."""
+"""The maximum number of seconds, about eleven days; the operating system's polling accepts only twice as much."""
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number written as ASCII digits, fewer than 20; None for any other text.
+    """Return the number that a string of fewer than 20 ASCII digits gives; None for any other string.
 
     `int` also accepts digits of other scripts, signs, blanks and underscores, and raises for thousands of digits.
     """

@@ -41,7 +41,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the options of this call that a command shown in a hint must repeat to read the same input."""
+    """Return the options of this call that a command in a hint must repeat, so that it reads the same input."""
     given = click.get_current_context().params
     words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):

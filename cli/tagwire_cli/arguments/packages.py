@@ -65,7 +65,7 @@ def _located(package: str | None) -> str:
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # Append, so that an installed package with this name wins, and the folder shadows nothing.
+    # Append the folder, so that installed packages take precedence over everything in it.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package

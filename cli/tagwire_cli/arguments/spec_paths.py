@@ -16,8 +16,8 @@ def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
     """Return the paths to read, each once, relative to the current folder.
 
     Without any path, these are the folders of all spec sets; raises SettingsError outside of a project. A folder above
-    spec sets means the sets in it and the specs directly in it; the project's own folder, which has other JSON files,
-    means the sets only. Any other path is read as it is.
+    spec sets stands for these sets and the specs directly in the folder. The project's own folder stands for its sets
+    only, because it has other JSON files. Any other path is returned unchanged.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -155,7 +155,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the headers in a spec's set, or next to the spec, for proofs. A folder has its own headers."""
+    """Return the headers for proofs, from a spec's set or its folder; empty for a folder, which has its own headers."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 
@@ -211,7 +211,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     texts = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # the lock has other messages of the set, which were not removed
+    if path.is_file():  # the lock also has the set's other messages, which are not removed
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
     return Check(baseline, texts, headers=_headers(settings, reader, path))

@@ -28,7 +28,7 @@ def command(ctx: click.Context, shell: str) -> None:
     if cls is None:  # an old click that does not know the shell
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
-    # Users' name for the command, whatever name this process was started with.
+    # The command's usual name, because this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
     # click's zsh script registers its function at the first Tab, but does nothing with it at the second.
     call = '    _tagwire_completion "$@"'

@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    is_usual = templates is None and not no_cache  # caching another kind of run would evict the usual entries
+    is_usual = templates is None and not no_cache  # caching the results of unusual runs would evict the usual entries
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
         sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
@@ -177,7 +177,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that the commit does not have as on disk. Return whether there are any."""
+    """In a commit hook, report files that differ between the commit and the disk; return whether there are any."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -119,7 +119,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """Return the findings for released versions that no exception excuses."""
+    """Return the findings about released versions, without those that an exception excuses."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

@@ -104,14 +104,14 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may match another request, under which other bytes are secret."""
+    """Redact a response. Raises TagwireError if it may answer another request too, which would have other secrets."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # the secrets of an unknown API are unknown
+        except TagwireError:  # tagwire can't know the secrets of an unknown API
             is_same = False
         if not is_same:
             raise TagwireError(

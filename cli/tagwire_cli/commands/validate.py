@@ -100,7 +100,7 @@ class _Around:
             "registers": registers,
             "shared": shared_structs_near(path, spec_set, options, registers),
         }
-        """The same as keyword arguments for the readers."""
+        """The registers and shared structs as keyword arguments of the spec readers."""
 
 
 def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
@@ -132,7 +132,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    if len(summaries) + registers == len(specs):  # an unreadable response would look missing
+    if len(summaries) + registers == len(specs):  # an unreadable response would be reported as missing
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])
     return len(specs), problems

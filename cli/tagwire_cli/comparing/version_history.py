@@ -23,7 +23,7 @@ class VersionStep:
 
     version: int
     releases: "Spans"
-    """Empty if the package does not know any."""
+    """The releases of the version; empty if the package does not know them."""
     change: str
     """The change from the version before; empty for the first version."""
 

@@ -22,13 +22,13 @@ class Explained(NamedTuple):
     error: str = ""
     """Why nothing could be read at all."""
     is_apart: bool = True
-    """Whether an empty line precedes it; batches of one segment follow each other without one."""
+    """Whether an empty line precedes this unit. Batches of one segment are not separated by empty lines."""
     input: str = ""
     """The detected kind of the input, in its first unit."""
 
     @property
     def fault(self) -> str:
-        """Why the exit status is 1; "" if it is not."""
+        """The reason for exit status 1; "" if there is no error."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -74,7 +74,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 
 
 def explained(title: str, guess: Guess) -> Explained:
-    """Explain a guess: by the clear candidate, or by the request or batches that read up to an error."""
+    """Explain a guess as its clear candidate, or else as a request or batches that can be read up to an error."""
     shown = guess.clear
     best = guess.best
     if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):

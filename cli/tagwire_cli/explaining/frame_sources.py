@@ -19,10 +19,10 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size, with what else is known of it."""
+    """A frame without its size, with its number, title and API."""
 
     number: int
-    """From 1, in input order."""
+    """The frame's number in the input, from 1."""
     title: str
     data: bytes
     is_request: bool | None = None

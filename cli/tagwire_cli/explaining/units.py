@@ -119,7 +119,7 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input, the first with the detected kind."""
+    """Yield the units of an input; the first one also states the detected kind."""
     description = found.description
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Read the bytes that commands work on: from standard input or a file, raw or as hex text."""
+"""Read the input of commands from standard input or a file, as raw bytes or hex."""
 
 import contextlib
 import re

@@ -1,7 +1,7 @@
 """Read captures, and the list of frames with known sender errors.
 
-Next to a capture there may be `sender_faults.json`: an object from the SHA-256 of `dir` and `hex` to the reason why the
-frame must be rejected.
+A capture may have a file `sender_faults.json` next to it. This object maps the SHA-256 of a frame's `dir` and `hex` to
+the reason why the frame must be rejected.
 """
 
 import json

@@ -46,7 +46,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def text_hint(data: bytes) -> str:
-    """Return a remedy if undecodable bytes are the text of a tool, otherwise an empty string."""
+    """Return a hint if bytes that can't be decoded are the printed output of a tool, otherwise an empty string."""
     if looks_like_hex(data):
         return HEX_HINT
     name = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
@@ -140,7 +140,7 @@ def _dump(text: str) -> bytes:
             expected = f"{len(data)}, the number of bytes above it"
             raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
-        # xxd ends its bytes with two blanks. Others also put two between bytes, but write at most 16 per line.
+        # xxd ends a line's bytes with two blanks. Other tools also put two blanks between bytes, but write at most 16.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

@@ -1,7 +1,7 @@
 """The filter language: words separated by blanks. A frame or batch must match all of them.
 
-`api=Fetch` names a column, `is=fault` a property, and any other word is text to search for (`text=` before it is for
-text with `=` in it). A comma separates alternatives (`api=Fetch,Produce`), and `-` before a word excludes its matches.
+`api=Fetch` tests a column and `is=fault` a property. Any other word is text to search for; text that contains `=` needs
+`text=` before it. A comma separates alternatives (`api=Fetch,Produce`), and `-` before a word excludes its matches.
 Words with blanks are quoted.
 """
 
@@ -115,7 +115,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    values = [value.casefold() for value in (term.value, *term.values)]  # a name may contain commas
+    values = [value.casefold() for value in (term.value, *term.values)]  # names may contain commas
     if term.key == "api":
         keys = api_keys(registry, term)
         return lambda frame: frame.api is not None and frame.api[0] in keys

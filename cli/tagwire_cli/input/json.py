@@ -49,7 +49,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
-    ).rstrip()  # otherwise an error at the end would be reported in the next line
+    ).rstrip()  # otherwise an error at the end of the line would be reported on the next line
     return json_of(text, number)
 
 

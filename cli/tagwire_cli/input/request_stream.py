@@ -37,9 +37,9 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses with their positions. They are counted first if a correlation ID is ambiguous.
+        """Return the responses with their positions, after counting them if a correlation ID may be ambiguous.
 
-        A correlation ID that requests of several APIs share is ambiguous unless each request has a response.
+        A correlation ID that requests of several APIs share is ambiguous unless each of these requests has a response.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -1,6 +1,6 @@
 """The input of `get` and `set`: a single message, or a stream of frames, some of which have the fields.
 
-For frames of other APIs, `get` skips them, and `set` copies them unchanged.
+`get` skips frames of other APIs, and `set` copies them unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -62,7 +62,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print a JSON list of {rule, severity, file, line, column, message} on standard output."""
-    from tagwire_cli.output.tables import write_json  # a circular import
+    from tagwire_cli.output.tables import write_json  # imported here, because it imports this module
 
     write_json([problem.as_dict() for problem in problems])
 

@@ -1,7 +1,7 @@
 """The exit statuses, as printed by `--help`.
 
-0 and 2 mean the same for all commands, so that a script can distinguish a finding from wrong usage. Only the meaning of
-1 differs.
+0 and 2 mean the same for all commands, so that a script can distinguish findings from wrong usage. The meaning of 1
+depends on the command.
 """
 
 from typing import Final

@@ -81,7 +81,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return message, versions and field, as far as the finding has them."""
+    """Return the message, versions and field that the finding names."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()

@@ -32,7 +32,7 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Text that looks like a null or like bytes; it is printed as bytes."""
+"""Text that could be mistaken for a null or for hex bytes; it is printed as hex bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Record attributes, which some formats keep in the batch attributes."""
@@ -178,7 +178,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return a record's attributes, whether a bit or, in formats without that bit, its bytes show them."""
+    """Return the names of a record's attributes, whether set as bits or, in formats without such bits, implied."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])

@@ -1,7 +1,7 @@
 """Progress bars for long work, on standard error, and only if it is a terminal.
 
 Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`), and the next
-progress draws it again below them. If lines never stop, a bar would only flicker, so there is none.
+progress draws it again below them. There is no bar if lines never stop, because it would only flicker.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Reports of findings for other programs: GitHub annotations, and SARIF.
 
-Problems of specs and findings about changes and designs all become a rule, a position and a sentence here. Text for
-people is made elsewhere, because each kind has more to show.
+This module reduces spec problems, and findings about changes and designs, to a rule, a position and a sentence. Text
+for people is made elsewhere, because it shows more, depending on the kind of finding.
 
 Sources: GitHub's documentation of workflow commands; SARIF 2.1.0 of OASIS.
 """

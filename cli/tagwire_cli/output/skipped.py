@@ -1,4 +1,4 @@
-"""Report the parts of a log that a command left out on standard error, and exit with 1."""
+"""Report on standard error which parts of a log a command left out, and exit with 1."""
 
 from typing import TYPE_CHECKING, Final
 

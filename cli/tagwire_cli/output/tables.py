@@ -24,7 +24,7 @@ from tagwire_cli.paths import given_name
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
-"""Members that hold counts by reason."""
+"""JSON members whose values are counts by reason."""
 _LONG: Final = 23
 _SHORT: Final = 11
 """Longer cells are shortened on a narrow terminal: paths to `_LONG` characters, others to `_SHORT`."""
@@ -115,7 +115,7 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys such as `new_batches` to `newBatches`, at any depth. Keys that are data stay."""
+    """Convert keys such as `new_batches` to `newBatches`, at any depth. Keys that are data are not changed."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

@@ -14,7 +14,7 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""error: breaks readers or writers; warning: costs them something; note: a known and harmless fact."""
+"""error: breaks readers or writers; warning: has a cost for them; note: a known, harmless property."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, most severe first.
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[S]):
-    """A rule: `title` is one line; `explanation` says why the rule matters and how to fix a breach."""
+    """A rule: `title` is one line; `explanation` says why the rule matters and how to fix a violation."""
 
     id: str
     severity: S
@@ -92,7 +92,7 @@ class Problem:
     message: str
     source_line: str = ""
     because: str = ""
-    """The file whose errors are the only cause of this problem; "" if the cause is in this file."""
+    """The other file whose errors are the only cause of this problem; "" if the cause is in this file."""
 
     def as_dict(self) -> dict[str, str | int]:
         """Return the JSON form: every field but the source line."""
@@ -160,12 +160,12 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace control characters, which a terminal would interpret. The length stays the same."""
+    """Replace control characters, which a terminal would interpret. The length does not change."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _blank(character: str) -> str:
-    """Return white space as wide as a character, to align the caret: a tab, one blank or two."""
+    """Return white space with the width of a character, to align the caret: a tab, one blank or two."""
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "

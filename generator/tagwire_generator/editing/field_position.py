@@ -25,7 +25,7 @@ class NewField:
     default: str | None = None
     tag: int | None = None
     next_tag: bool = False
-    """Use the lowest tag above all used and reserved tags."""
+    """Whether to use the lowest tag above all used and reserved tags."""
     ignorable: bool = False
     about: str = ""
 

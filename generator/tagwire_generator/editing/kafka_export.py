@@ -1,8 +1,8 @@
 """Rewrite specs for Kafka's own generator, and report what prevents that.
 
-The properties of `spec.schema.json` decide. A key with `"kafka": "left out"` is a tagwire extension without effect on
-the wire, and is removed; `"inlined"` keys are rewritten; `"refused"` keys, and extensions without a `kafka` entry, stop
-the export. So do types that the readers call an extension.
+The properties in `spec.schema.json` determine what happens to each key. A key with `"kafka": "left out"` is a tagwire
+extension that does not affect the wire format, and is removed; `"inlined"` keys are rewritten; `"refused"` keys,
+extensions without a `kafka` entry, and types that only tagwire has stop the export.
 """
 
 from collections.abc import Iterable, Iterator
@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield obstacles that no single key shows: headers that Kafka does not imply, and invalid output."""
+    """Yield obstacles other than single keys: headers that Kafka does not imply, and invalid output."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

@@ -129,6 +129,6 @@ def _render(template: str, view: _View) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the only external value is the package name, which was checked
+        autoescape=False,  # the only external value is the package name, already checked
     )
     return environment.get_template(f"{template}.jinja").render(view=view)

@@ -1,4 +1,6 @@
-"""One complete check of released specs against the current specs, including invalid specs and positions of findings."""
+"""One complete check of released specs against the current specs. It handles invalid specs, and finds the positions of
+findings.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +40,7 @@ class Check:
     new: SpecSources
     is_one_message: bool = False
     known: frozenset[str] = frozenset()
-    """Messages that are left out because an earlier check passed them."""
+    """Messages to leave out, because they passed an earlier check."""
     headers: Mapping[str, MessageSpec] = field(default_factory=dict)
     """The protocol's own headers, for a partial set that may not contain them."""
 

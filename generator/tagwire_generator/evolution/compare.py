@@ -1,8 +1,8 @@
 """Compare two layouts of one version, and find what the new layout breaks.
 
-The comparison uses layouts, never the text of specs: specs with the same meaning have the same layouts, and a change
-that looks harmless (a wider range, two fields swapped) shows in the versions that it affects. Each difference names the
-rule that it breaks.
+The comparison uses layouts, never the text of specs: specs with the same meaning have the same layouts, and even a
+change that looks harmless (a wider range, two fields swapped) becomes visible in the versions that it affects. Each
+difference names the rule that it breaks.
 
 Fields without any bytes (structs without members) may be added, removed and moved freely.
 """
@@ -47,7 +47,7 @@ class Difference:
     text: str
     """The old and the new state, as a sentence without the position."""
     key: str
-    """The spec key that makes the difference."""
+    """The spec key that causes the difference."""
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ class _Walk:
     def __init__(self) -> None:
         self.comparison = Comparison()
         self.lengths_count = True
-        """False if the version's encoding changed, which is reported once and not for each length."""
+        """False if the version's encoding changed; this is reported once, not for each length."""
 
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
         self.comparison.differences.append(Difference(rule, steps, text, key))
@@ -134,7 +134,7 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """Compare a struct. With `is_default`, an enclosing tagged field is omitted if all values are defaults."""
+        """Compare a struct. With `is_default`, the enclosing tagged field is not written if all values are defaults."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
@@ -186,7 +186,7 @@ class _Walk:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version treats fields that only other versions have."""
+        """Compare how this version handles fields that exist only in other versions."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -262,7 +262,9 @@ class _Walk:
         return True
 
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
-        """Compare types of different kinds: a break, unless one is a struct that only wraps the other type."""
+        """Compare types of different kinds. They are incompatible, unless one is a struct that only wraps the other
+        type.
+        """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
             self.retyped("TW903", here)
@@ -306,7 +308,7 @@ def _stand_in(missing: Missing) -> Item:
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of a minimal set of moved fields: without them, the old order is unchanged."""
+    """Return the new names of the smallest set of fields whose moves explain the new order."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)

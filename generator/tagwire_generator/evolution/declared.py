@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return the name and type by which a lock file records a tagged field."""
+    """Return the name and type that a lock file records for a tagged field."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -54,8 +54,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Yield findings for tags of a struct that are reused or given up.
 
-    `offered` are the versions of the old message that count; `told` are tags of this struct that the layout comparison
-    has already reported.
+    `offered` are the versions of the old message that peers may use; `told` are tags of this struct that the layout
+    comparison has already reported.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -75,11 +75,11 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe another field that had the tag before. None if a common version has both fields."""
+    """Describe another field that had the tag before; None if both fields exist in a common version."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # the layouts of that version show it, with proof
+        return None  # the layouts of a common version show it, with proof
     return f"stood for {tag_holder(old)}"
 
 
@@ -102,7 +102,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # A message does not use every field of an imported struct.
+            # A message may not use all fields of an imported struct.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead

@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Whether two types have the same bytes, ignoring names, null, lengths and tagged fields."""
+    """Whether two types have the same bytes, apart from names, nullability, lengths and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):
@@ -48,7 +48,7 @@ def same_shape(old: Type, new: Type) -> bool:
 
 
 def same_width(old: WireType, new: WireType) -> bool:
-    """Whether two types have the same bytes with another meaning: signed or unsigned, uuid or any 16 bytes."""
+    """Whether two types have the same bytes with different meanings: signed or unsigned, uuid or 16 bytes."""
     families = {old.family, new.family}
     return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 

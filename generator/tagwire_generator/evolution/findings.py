@@ -101,7 +101,7 @@ def invalid(problem: Problem, message_name: str) -> Finding:
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Yield the ranges without gaps that hold exactly these versions, ascending: each gets one finding."""
+    """Yield the gapless ranges that cover exactly these versions, ascending; each range gets one finding."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

@@ -1,10 +1,10 @@
 """Remember passed lock checks, so that a commit hook reads only changed specs.
 
 Results are kept in the generator's cache. Keys hash all inputs of a check, so a hit is never stale. There are two kinds
-of entries: the whole set passed, for commits that change no spec; and which messages passed, for commits that change a
-few. Messages that share an API key are cached together, because a request determines which versions of its response
-were offered. A message can be checked alone as long as it keeps its name and API key, and takes neither from another
-message. Otherwise, all specs are read.
+of entries: one says that the whole set passed, for commits that change no spec; the other lists the messages that
+passed, for commits that change a few specs. Messages that share an API key are cached together, because a request
+determines which versions of its response were offered. A message can be checked alone if it keeps its name and API key,
+and takes neither from another message. Otherwise, all specs are read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -15,7 +15,7 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, may_be_shared
 
-if TYPE_CHECKING:  # the spec readers take longer to import than it takes to find that nothing changed
+if TYPE_CHECKING:  # importing the spec readers takes longer than finding that nothing changed
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.findings import Finding
     from tagwire_generator.evolution.lock import Lock, LockedMessage
@@ -33,7 +33,7 @@ class KnownCheck:
     """The names of all messages on either side."""
 
     def findings(self) -> "tuple[Finding, ...]":
-        """Return no findings."""
+        """Return no findings, since the check has passed."""
         return ()
 
 
@@ -71,7 +71,7 @@ class Memory:
         return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))
 
     def keep(self, check: "Check", lock: "Lock") -> None:
-        """Save which messages passed, and drop outdated entries."""
+        """Save which messages passed, and remove outdated entries."""
         findings = check.findings()
         told = {finding.message_name for finding in findings}
         # Findings name the message, so a file whose name differs from its message is read each time.
@@ -121,7 +121,9 @@ def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
 
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
-    """Whether the messages of a part keep their names and keys, and new messages take none of the others."""
+    """Whether a part can be checked alone: its messages keep their names and keys, and new messages take none from
+    others.
+    """
     from tagwire_generator.evolution.field_matching import api_of
 
     owned = {_api(each) for each in lock.messages}

@@ -98,7 +98,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # An imported struct may skip tags that only its later versions have.
+        # An imported struct may lack tags that only its later versions use.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -198,7 +198,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for duplicate keys, which a merge may leave."""
+    """Return a JSON object. Raises ValueError for duplicate keys, which may result from a merge."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -283,7 +283,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield dropped versions, each with the last spec that had it; `last` are the versions of the locked spec."""
+    """Yield dropped versions, each with the last spec that had it; `last` are the locked versions."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -321,13 +321,13 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 
 
 _DROPPED = ("TW960", "TW961")
-"""Versions are dropped by people, not by a command that adds."""
+"""Rules about dropped versions: only people drop versions, never the commands that add to specs."""
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield, once each, what a change from `before` to `after` breaks or drops of the released specs.
+    """Yield each violation or loss that a change from `before` to `after` causes in the released specs, once.
 
-    The specs of `before` are released as well. Of `released`, only messages that the change has count.
+    The specs of `before` count as released. Messages in `released` that are not in the change are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     told: list[Finding] = []

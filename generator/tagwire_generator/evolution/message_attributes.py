@@ -27,7 +27,7 @@ class Headers:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """Return these headers, completed with the other set's, because both sets may be partial."""
+        """Return these headers, completed with the other set's headers, because both sets may be partial."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
@@ -52,7 +52,7 @@ class Headers:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header with realistic values in the fields that it has."""
+    """Return the header with realistic values in its fields."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:
@@ -104,7 +104,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # a removed API whose key is reserved: its versions are unknown
+    if newest < 0:  # a removed API with a reserved key: its versions are unknown
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):

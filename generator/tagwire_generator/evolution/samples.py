@@ -1,8 +1,8 @@
 """Make sample values for a field, convert them to another layout, and print them as JSON.
 
-A proof needs a value in which the field matters: arrays on the path to the field have an element, structs on the path
-are present, and the field itself differs from its default. Everything else keeps its default, so that the proof is easy
-to read. Layouts have no classes here: values are dicts.
+A proof needs a value that includes the field: arrays on the path to the field have an element, structs on the path are
+present, and the field itself differs from its default. Everything else keeps its default, so that the proof is easy to
+read. Layouts have no classes here: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,8 +64,8 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield message values in which the field at `names` is not its default, the most distinctive first.
 
-    `defaults` are more values to try for the field. Without names: the default message, then a message with every field
-    set.
+    `defaults` are more values to try for the field. If `names` is empty, yield the default message, then a message with
+    every field set.
     """
     if not names:
         yield _fresh(layout.root)
@@ -144,7 +144,8 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
     """Convert a value to another layout of its version. Fields that the source does not have get their default.
 
-    `is_forward`: from the old layout to the new. Values that the target can't represent are kept; writing them fails.
+    `is_forward` means from the old layout to the new. Values that the target can't represent are kept; encoding them
+    fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):

@@ -34,7 +34,7 @@ class SpecSources:
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     """By name."""
     shared: dict[str, MessageSpec] = field(default_factory=dict)
-    """The shared structs by name. They have no wire form of their own: messages contain them."""
+    """The shared structs by name. They are not encoded on their own, only within messages."""
     texts: dict[str, str] = field(default_factory=dict)
     """By file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class SpecReader:
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
-                continue  # a register has no bytes that a change could break
+                continue  # a register has no wire format
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
@@ -99,7 +99,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        if result is None or result.message is None:  # problems are reported under this file's own name
+        if result is None or result.message is None:  # the file's own entry reports its problems
             place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result

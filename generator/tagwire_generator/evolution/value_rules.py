@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes to closed registers that make one side write numbers which the other rejects."""
+    """Yield changes to closed registers that let one side write numbers that the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, now only the numbers of the closed {now.enum.__name__}"

@@ -40,7 +40,7 @@ def compare_specs(
     *,
     known_headers: Iterable[MessageSpec] = (),
 ) -> tuple[Finding, ...]:
-    """Return what a new set of specs breaks of an old one, by message, most severe first.
+    """Return the findings of all changes from an old set of specs to a new one, by message, most severe first.
 
     Messages are paired by name, alias, or API key. Findings are positioned at message names;
     `tagwire_generator.reading.positions` finds the fields. `known_headers` are the headers, for partial sets.
@@ -62,7 +62,9 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """Return what a new spec breaks of an old one. They are treated as one message, whatever their names."""
+    """Return the findings of the changes from an old spec to a new one. They are treated as one message, whatever their
+    names.
+    """
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -71,7 +73,7 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[Headers, Headers]:
-    """Return the headers of both sides. Headers that one side does not have come from the other."""
+    """Return the headers of both sides. A header that one side lacks is taken from the other."""
     before, now = Headers(old), Headers(new).or_those_of(Headers(known))
     return before.or_those_of(now), now.or_those_of(before)
 
@@ -111,7 +113,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings for a new name. A message that was matched only by its key must have kept its bytes."""
+    """Yield findings about a new name. A message that was matched only by its key must have kept its bytes."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -140,7 +142,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Yield old messages' keys that another message took, though the old message has another key now or was removed."""
+    """Yield old messages whose key now belongs to another message, although they have a new key or were removed."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:
@@ -162,7 +164,7 @@ class _Seen:
 
 
 class _MessageComparison:
-    """One message before and after, in the versions that count."""
+    """One message before and after, in the versions to compare."""
 
     def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
         self.old, self.new = old, new
@@ -215,7 +217,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences, and of those the newest, for a simple proof."""
+        """Return the version with the fewest other differences (the newest of these), to keep the proof simple."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 

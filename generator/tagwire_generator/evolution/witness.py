@@ -2,7 +2,7 @@
 
 Both layouts encode the value, and the interpreter decodes the bytes with the other layout. An error or a wrong value is
 the proof. The old reader is tried with the new bytes first. If it reads them correctly, the new reader is tried with
-the old bytes: for example, only the old writer may be able to send a null.
+the old bytes, because the break may affect only one direction: for example, if only the old writer can send a null.
 """
 
 import re
@@ -32,7 +32,7 @@ class Proof:
 
     version: int
     value: Any
-    """The message as JSON, as its writer has it."""
+    """The message as JSON, with the values of its writer."""
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side

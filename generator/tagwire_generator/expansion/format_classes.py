@@ -1,7 +1,7 @@
 """Make record formats as runtime classes with field tables, as `message_classes` does for messages.
 
-A spec has names of fields and bits; a field table row has attributes, masks and framing fields. All names are resolved
-here once, so that layouts need only the rows.
+A spec refers to fields and bits by name; a field table row has attributes, masks and framing fields. All names are
+resolved here, so that layouts need only the rows.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Make data classes at run time from a spec, for expanding layouts in the generator.
 
-They have the same field tables as generated classes, and the runtime expands both with the same code, so version
-arithmetic exists only once.
+They have the same field tables as generated classes, and the runtime expands both with the same code, so the version
+logic exists only once.
 """
 
 from functools import lru_cache

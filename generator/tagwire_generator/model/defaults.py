@@ -56,7 +56,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return the wire type of a field; None for arrays. An unsuitable semantic is ignored here."""
+    """Return the wire type of a field; None for arrays. An invalid semantic is ignored here."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
@@ -65,7 +65,7 @@ def parse_default(
 ) -> Default:
     """Return the default that a spec's text means. The empty text means the implicit default.
 
-    For an `enum`, the name of an entry means its number. Raises InvalidSpec if the text is not a value of the type. The
+    For an `enum`, an entry's name stands for its number. Raises InvalidSpec if the text is not a value of the type. The
     field checks the range, and whether null is allowed.
     """
     if not text or type.name == "records":
@@ -124,9 +124,9 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
-"""Primitives that can't be keys: bytes may be views, and NaN does not equal itself."""
+"""Primitives that can't be keys: bytes may be memoryviews, and NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Names used in the source of a class with unions."""
+"""Names used in the source code of a class with unions."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield breaches of the rules that need the structs of other fields."""
+    """Yield violations of the rules that involve the structs of other fields."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]

@@ -49,7 +49,9 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations for extensions in a plain Kafka spec. The schema has already rejected unknown keys."""
+    """Yield violations for extensions in a plain Kafka spec, except unknown keys, which the schema has already
+    rejected.
+    """
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
@@ -134,7 +136,7 @@ def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Itera
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    """Yield a violation for a gap in the tags: used and retired tags together must count up from 0."""
+    """Yield a violation for a gap in the tags: used and retired tags together must be 0, 1, 2 and so on."""
     used = {spec.tag: index for index, spec in enumerate(owner.fields) if spec.tag is not None}
     taken = sorted({*used, *owner.reserved_tags})
     gap = next((expected for expected, tag in enumerate(taken) if tag != expected), None)

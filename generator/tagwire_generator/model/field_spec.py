@@ -103,12 +103,12 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether some version may allow null. Message rules check whether that needs an extension."""
+        """Whether null may be allowed in some version. Message rules check whether this needs an extension."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is written by omitting the field (TW511)."""
+        """Whether null is encoded by omitting the field, so that null must be the default (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

@@ -101,7 +101,7 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""The maximum depth of nested arrays: a deeper type is a mistake, or should use structs."""
+"""The maximum depth of nested arrays: a deeper type is a mistake, or should use structs instead."""
 
 
 @dataclass(frozen=True, slots=True)

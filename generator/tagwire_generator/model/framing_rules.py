@@ -1,7 +1,7 @@
 """Record format rules that concern several fields: lengths, checksums, counts and compression.
 
-In framing keys, a name means a field of the same struct. In conditions, deltas and compression, it can also mean a
-field of an enclosing struct: the nearest such field that was read before.
+In framing keys, a name refers to a field of the same struct. In conditions, deltas and compression, it can also refer
+to a field of an enclosing struct: the nearest field of that name read before.
 """
 
 from collections.abc import Iterator, Mapping

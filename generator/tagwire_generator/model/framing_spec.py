@@ -66,7 +66,7 @@ class FramingSpec:
     rewritten: bool = False
     """Whether brokers change the field in place."""
     ascending: str = ""
-    """The element field by which the elements ascend."""
+    """The field of the elements by which they must ascend."""
     not_empty: bool = False
     signed: bool = False
 
@@ -141,7 +141,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
 
 
 def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
-    """Return the rule that bits break which specify the compression of a field; None if they are valid."""
+    """Return the rule broken by the bits that specify a field's compression; None if they are valid."""
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None

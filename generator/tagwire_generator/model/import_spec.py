@@ -18,7 +18,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""The rules that depend on the user of an imported struct. Its own spec must obey all others."""
+"""Rules that depend on the user of an imported struct. All other rules are checked in the struct's own spec."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -82,7 +82,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Copy a spec with changes, without validation: the original is valid in all its versions."""
+    """Copy a spec with changes, without validating it again: the original is valid in all its versions."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)

@@ -1,4 +1,4 @@
-"""Rules for a message's attributes: name, versions, headers and fallback."""
+"""Rules for the attributes of a message: name, versions, headers and fallback."""
 
 import keyword
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apike
 _WINDOWS_DEVICES: Final = frozenset(
     {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 )
-"""Names that no file can have on Windows, whatever the suffix."""
+"""Names that files can't have on Windows, whatever their suffix."""
 
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
@@ -67,7 +67,7 @@ def _plain_violation(name: str) -> Violation | None:
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield breaches of the rules that apply even to a message without valid versions."""
+    """Yield violations of the rules that apply even to a message without valid versions."""
     if message.kind not in KINDS:
         yield Violation("TW112", "type", f"unknown message type {quoted(message.kind)}")
     key = message.api_key
@@ -147,7 +147,7 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield errors in headerVersions: each version needs one known header that is new enough."""
+    """Yield errors in headerVersions: each version needs exactly one known header that is new enough."""
     headers = message.header_versions
     if not headers:
         return

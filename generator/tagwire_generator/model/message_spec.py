@@ -53,7 +53,7 @@ class MessageSummary:
     column: int = 0
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """The attribute paths of integer fields, for which registers may have names."""
+    """The attribute paths of integer fields whose numbers a register may name."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,8 +72,8 @@ class MessageSummary:
 class MessageSpec:
     """One message of either dialect. Raises InvalidSpec if its attributes contradict each other.
 
-    A shared struct is a message of the kind "struct": its fields are the struct's, and it is flexible where its users
-    are.
+    A shared struct is a message of the kind "struct": the message's fields are the struct's fields, and its users
+    decide in which versions it is flexible.
 
     A message without `valid_versions` was removed. It only keeps its key reserved, and has no fields or structs.
     """
@@ -99,7 +99,7 @@ class MessageSpec:
     fields: tuple[FieldSpec, ...] = ()
     reserved_tags: tuple[int, ...] = ()
     structs: tuple[StructSpec, ...] = ()
-    """Inline, common and imported structs, each after the structs that it uses."""
+    """Inline, common and imported structs. Each comes after the structs that it uses."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
     """The imported shared structs; the message's own fields can use the direct ones."""
     listeners: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class MessageSpec:
     """Ascending ranges with the header version of each; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """Attributes of a record format, whose only version, 0, is not shown."""
+    """Attributes of a record format. Its only version, 0, is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """The options of the spec set."""
     file: str = field(default="", compare=False)
@@ -230,7 +230,7 @@ class MessageSpec:
 
 
 def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
-    """Sort structs so that each follows the structs that it uses. No struct may contain itself."""
+    """Sort structs so that each comes after the structs that it uses. No struct may contain itself."""
     by_name = {struct.name: struct for struct in structs}
     found: dict[str, StructSpec] = {}
 

@@ -12,7 +12,7 @@ from tagwire.message import Message
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})
-"""Names used in the source of a data class, which a parameter or an attribute would hide."""
+"""Names used in the source code of a data class; a parameter or attribute of this name would hide them."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
 """Attributes that every data class already has."""

@@ -163,7 +163,7 @@ def constant_name(name: str) -> str:
 
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
-    """Yield the enum rules that a field breaks."""
+    """Yield the enum rules that a field violates."""
     if enum is None:
         return
     wire = type.primitive

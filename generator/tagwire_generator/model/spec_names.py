@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
-"""Maximum characters. A module's file name can be twice as long, and must fit file system limits."""
+"""Maximum length. A module's file name can be twice as long, and must not exceed file system limits."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
 STRUCT_NAME_RULE: Final = (
@@ -37,7 +37,7 @@ def is_struct_name(text: str) -> bool:
 
 
 def is_format_name(text: str) -> bool:
-    """Whether a record format may have this name, which is only data and never code."""
+    """Whether a record format may have this name, which never appears in code."""
     return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None
 
 

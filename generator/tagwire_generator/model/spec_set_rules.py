@@ -1,7 +1,7 @@
 """Rules for a set of specs: names, API keys, and requests with their responses.
 
-They need only the message summaries, so that they can run when all specs are cached. API keys are unique within a
-component; names are unique in the set, because the package is flat.
+The rules need only message summaries, so they can run even if all specs are cached. API keys must be unique within a
+component; names must be unique in the set, because the package is flat.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield problems for fields that a register names, but that don't exist or are not plain integers."""
+    """Yield problems for fields that a register lists but that don't exist, or are not plain integers."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:

@@ -18,7 +18,7 @@ MAX_NESTING: Final = 32
 MAX_FIELDS: Final = 10_000
 """The maximum number of fields of a message in one layout, counting a struct's fields for each use.
 
-It also bounds the structs in a default object, because each has a field.
+It also limits the number of structs in a default object.
 """
 MAX_EXPANDED: Final = 1_000_000
 """The maximum number of fields in all versions together, because each version is expanded."""
@@ -162,7 +162,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for array elements without bytes: the input could not bound their count."""
+    """Yield violations for array elements without bytes, because the input size would not limit their number."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:
@@ -184,7 +184,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """Return one version of each distinct layout: nothing changes between two of them."""
+    """Return one version of each distinct layout: the layout is the same in all versions up to the next."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]

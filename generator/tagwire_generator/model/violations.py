@@ -11,9 +11,9 @@ from tagwire_generator.diagnostics.problems import RULES
 class Violation:
     """A rule that an object breaks.
 
-    `key` is the spec key to blame. `needs` are other keys that the rule uses ("message:" before a key of the message);
-    if one of them is wrong, this violation is only a consequence and is not reported. `struct` and `field` are indexes
-    of `MessageSpec.structs` and `StructSpec.fields`; None is the message or struct itself.
+    `key` is the spec key to blame. `needs` are other keys that the rule depends on ("message:" precedes a key of the
+    message); if one of them is wrong, this violation is only a consequence and is not reported. `struct` and `field`
+    are indexes of `MessageSpec.structs` and `StructSpec.fields`; None is the message or struct itself.
     """
 
     rule: str

@@ -4,7 +4,7 @@ An entry's name is the hash of all its inputs, so an entry is never outdated. An
 content, so a damaged entry is ignored. The folder `.tagwire_cache`, next to pyproject.toml, is never committed (it
 ignores itself) and may be deleted at any time.
 
-If the cache can't be read or written, the work is done again.
+If the cache can't be read or written, the result is made again.
 """
 
 import contextlib
@@ -92,7 +92,7 @@ def environment_key(spec_set: SpecSet) -> str:
     """Return the hash of all inputs, besides the spec, that affect every module of a set.
 
     These are the options and the package name, the templates (the set's own and tagwire's, because a set may override
-    only some), the sources of generator and runtime, and the versions of the tools.
+    only some of them), the sources of generator and runtime, and the versions of the tools.
     """
     folders = {spec_set.templates, resources.folder("templates")}
     return key_of(

@@ -53,7 +53,9 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Apply the exceptions. `names` are the judged messages, None for all; entries for others don't count as unused."""
+    """Apply the exceptions. `names` are the messages to judge (None: all). Entries for other messages are not reported
+    as unused.
+    """
     left: list[F] = []
     excused: list[Excused[F]] = []
     expired: dict[int, int] = {}

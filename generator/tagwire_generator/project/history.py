@@ -5,9 +5,9 @@ The history is a file next to the specs, with one line per version:
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-A version's spec comes from the last release of its last span. Several spans mean that the version was redefined, or
-was missing in some releases. Digests represent the wire format (`wire_facts`), so specs can be checked against every
-release without its jars. The layouts of redefined versions are listed at the end.
+A version's spec comes from the last release of its last span. A version has several spans if it was redefined, or was
+missing in some releases. Digests represent the wire format (`wire_facts`), so specs can be checked against every
+release without the release's jars. The layouts of redefined versions are listed at the end.
 """
 
 import re
@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key: numbers by value, words before numbers. The pairs make both comparable."""
+    """Return a sort key: numbers sort by value, and words before numbers. Pairs make words and numbers comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))
@@ -107,7 +107,7 @@ def read_history(path: Path) -> History:
     """Read the history in a file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # If a component is called "layouts", its messages are tables here, and the layouts are strings.
+        # If a component is called "layouts", its messages are tables here; the layouts themselves are strings.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

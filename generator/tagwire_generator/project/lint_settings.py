@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Whether a rule is on; `is_default`: whether it is on if nothing is selected."""
+        """Whether a rule is on. `is_default` is whether it is on without a selection."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False

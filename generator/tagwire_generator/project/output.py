@@ -32,7 +32,7 @@ def formatter_of(text: str) -> str:
 
 
 def is_same_code(name: str, before: str, after: str) -> bool:
-    """Whether two versions of a file differ only in formatting. Comments and docstrings count as code."""
+    """Whether two versions of a file differ only in formatting. Comments and docstrings must be the same, too."""
     if name == MARKER:
         return _LINE.sub("", before).split() == _LINE.sub("", after).split()
     if not name.endswith((".py", ".pyi")):
@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """If formatting was ignored: the formatters of the files ("" if unknown) and of the installation."""
+    """If only the formatting differs: the formatters of the files ("" if unknown) and of the installation."""
 
     def apply(self) -> None:
         """Write new and changed files, and delete stale files and folders that become empty.
@@ -115,7 +115,7 @@ class Plan:
 
     def _remove_empty_folders(self, folder: Path) -> None:
         while folder != self.directory and folder.is_dir() and _is_empty(folder):
-            # Delete Python's caches of removed modules.
+            # Also delete the cached bytecode of removed modules.
             for cached in folder.glob("__pycache__/*.pyc"):
                 cached.unlink(missing_ok=True)
             with contextlib.suppress(FileNotFoundError):

@@ -116,7 +116,7 @@ class Exemption:
     path: str | None = None
     """The field; None for all, "" for the message itself."""
     versions: Versions | None = None
-    """The entry applies to findings within these versions; None for all."""
+    """The entry covers only findings within these versions; None for all versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,12 +83,12 @@ def find_specs(folder: Path) -> list[SpecFile]:
 
 
 def may_be_register(data: bytes) -> bool:
-    """Whether a file may hold a register, without parsing it."""
+    """Whether a file may hold a register, judged without parsing it."""
     return b'"register"' in data
 
 
 def uses_registers(data: bytes) -> bool:
-    """Whether a spec may have a field with an enum, without parsing it."""
+    """Whether a spec may have a field with an enum, judged without parsing it."""
     return b'"enum"' in data
 
 

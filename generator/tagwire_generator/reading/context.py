@@ -1,8 +1,9 @@
 """State shared by the readers of a spec: positioned reports, without consequential errors.
 
-A rule concerns an object and its keys; a `Part` has their positions. Keys that break a rule are reported and dropped,
-and the part is built again without them, so that the rest of the file is checked against valid values. Dropped keys are
-the part's `wounds`. No rule that depends on them is reported, because it would judge a guess.
+A rule concerns an object and its keys; a `Part` stores their positions. Keys that break a rule are reported and
+dropped, and the part is built again without them, so that the rest of the file is checked with valid values. The
+dropped keys are the part's `wounds`. Violations of rules that depend on dropped keys are not reported, because they
+would be based on guesses.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""A placeholder for versions that could not be read; no rule reports it."""
+"""A placeholder for versions that could not be read. Rules never report it."""
 
 
 class _Checked(Protocol):

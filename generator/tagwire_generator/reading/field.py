@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace an enum's name by its register. Without a register, named defaults can't be read."""
+    """Replace the name of an enum by its register. Without a register, defaults given by name can't be read."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return

@@ -263,7 +263,7 @@ class Imports:
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read the imports of a spec. Missing imports are reported, but not the fields that use them."""
+    """Read the imports of a spec. A missing import is reported; the fields that use it are not."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):

@@ -1,8 +1,8 @@
 """The keys that the readers accept, from `spec.schema.json`.
 
-The schema has the keys of each object and the kind of each value. Each kind has one converter, except for keys with
-their own. A key becomes the model attribute of the same name. A key without an attribute raises an error when the
-reader is imported; otherwise its values would be lost silently.
+The schema has the keys of each object and the kind of each value. Each kind has one converter; a few keys have their
+own. A key becomes the model attribute of the same name. If there is no such attribute, importing the reader raises an
+error; otherwise the key's values would be lost silently.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -74,7 +74,7 @@ _STAND_INS: Final[dict[str, Any]] = {
     "validVersions": Versions(0, HIGHEST - 1),
 }
 _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
-"""The keys that count for a message without valid versions."""
+"""The keys that are read in a message without valid versions."""
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # users of a shared struct decide whether it is flexible
+        attributes["flexible_versions"] = EVERYWHERE  # users of a shared struct decide this
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Check the key for the versions with tags. Each dialect has its own, and rejects the other's."""
+    """Check the key for the versions with tags: each dialect has its own key, and rejects the other dialect's."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
@@ -161,7 +161,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         if valid and valid.highest <= optional.highest:
             values["versionsWithOptional"] = reading.optional_versions  # "5-9" of versions 0-9 means 5 and later
         elif optional != reading.optional_versions:
-            # Blame a closed range on the message only: its fields are read as if it were open.
+            # Report a closed range only for the message: its fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Check the rules for the message as a whole. This is the last step, so nothing is dropped."""
+    """Check the rules for the message as a whole. No values are dropped, since this is the last step."""
     message = None
     violations: tuple[Violation, ...]
     try:
@@ -211,6 +211,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # a spec without a message must not pass as one without errors
+        for violation in violations:  # without a message, there must be at least one error
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

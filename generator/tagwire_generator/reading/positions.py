@@ -44,7 +44,8 @@ F = TypeVar("F", bound=_Found)
 
 
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
-    """Return the findings with text positions; `texts` has the specs by file. Others are returned unchanged.
+    """Return the findings with text positions; `texts` has the specs by file. Findings without a spot are returned
+    unchanged.
 
     `shared` has the file of each shared struct, so that findings in shared structs get their position there.
     """
@@ -98,7 +99,9 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the object that lists an owner's fields, with file and root: the owner, or the struct of its type."""
+        """Return the object that lists an owner's fields (the owner, or the struct of its type), with its file and
+        root.
+        """
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -20,7 +20,7 @@ from tagwire_generator.syntax.spec_schema import is_register
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
     """Return the register of a tree; None if it has problems."""
     if reading.has_errors:
-        return None  # wrong shape: the values can't be used
+        return None  # the shape is wrong, so the values can't be used
     try:
         return RegisterSpec(
             name=_text(root, "name"),
@@ -79,7 +79,7 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """Find the registers among spec texts. Raises nothing: errors are reported in their own files."""
+    """Find the registers among spec texts. Raises no errors: they are reported in the registers' own files."""
     return _found(("", data) for data in texts)
 
 

@@ -51,7 +51,7 @@ def read_spec(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from its text. Raises nothing, whatever the text.
+    """Read a spec from its text. Never raises an error, whatever the text.
 
     `registers` are the set's registers, for enums; None skips checks of enums. `shared` has the importable structs.
     With None, imports are not resolved: a spec with imports returns no message, only the problems found without them.

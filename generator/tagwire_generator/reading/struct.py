@@ -166,7 +166,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Record that a member is missing, which disables the rules for all members together."""
+        """Record that a member is missing, which disables the rules about all members together."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

@@ -1,7 +1,7 @@
 """Convert nodes of the tree to Python values.
 
-All leniencies that real specs rely on are here: numbers for strings, decimal strings for numbers, "true", "false", 0
-and 1 for booleans, and one item for a list of one.
+Real specs rely on some leniency, all of which is implemented here: numbers for strings, decimal strings for numbers,
+"true", "false", 0 and 1 for booleans, and one item for a list of one.
 """
 
 import re
@@ -88,7 +88,7 @@ def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions
 
 
 def is_reversed(node: Node, versions: Versions | None) -> bool:
-    """Whether the range is empty without being written as "none"."""
+    """Whether the range is empty, but not written as "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 

@@ -266,7 +266,7 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""The keys whose values have another form than others of their kind."""
+"""The keys whose values have a different normal form than other values of their kind."""
 
 
 @cache

@@ -1,8 +1,8 @@
 """Parse spec text into a tree with the line and column of every key and value.
 
-A spec is JSON with comments (`//` and `/* */`). The grammar uses lark, as LALR with callbacks, so that deep nesting
+A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so that deep nesting
 needs no recursion in Python. Errors that JSON parsers tolerate are kept in the tree and reported: repeated keys,
-trailing commas, lone surrogates. Parsing never raises; it returns a tree, problems, or both.
+trailing commas, lone surrogates. Parsing never raises an error; it returns a tree, problems, or both.
 """
 
 import functools
@@ -16,7 +16,7 @@ import lark
 from tagwire_generator.diagnostics.problems import Problem, Source, quoted
 
 MAX_DEPTH: Final = 40
-"""The maximum nesting of objects and lists in a spec: eighteen nested inline structs."""
+"""The maximum nesting of objects and lists in a spec, enough for eighteen nested inline structs."""
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
 """The keys that mark a spec as draft dialect."""

@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error: `node` has its position, `unusable` is what the reader must not use."""
+    """A schema error: `node` has its position; `unusable` is the node that the reader must ignore."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -193,7 +193,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # A null key exists, so report the error at the key.
+            # A key with null is present, so report the error at the key.
             place = node.members.get(key, node)
             yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 

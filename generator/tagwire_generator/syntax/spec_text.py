@@ -14,7 +14,7 @@ Path = tuple[str | int, ...]
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Marks a comment at the end of a line until the line is complete, because a comma may have to precede it."""
+"""Holds the place of a comment at the end of a line while the line is built: a comma may have to precede it."""
 
 
 class Comments:
@@ -100,7 +100,7 @@ def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Co
 
 
 def inline(value: Any) -> str:
-    """Return a value on one line."""
+    """Return a value as text on one line."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return "{ " + ", ".join(f"{inline(key)}: {inline(member)}" for key, member in members.items()) + " }"
@@ -175,7 +175,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Attach a comment to the last finished item on its line. Return whether that is possible."""
+        """Attach a comment to the last item that ended on the comment's line. Return whether there is one."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False
@@ -209,7 +209,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost key with its own lines that is, or contains, the path."""
+    """Return the innermost key that has lines of its own and is, or contains, the path."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

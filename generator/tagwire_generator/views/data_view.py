@@ -97,7 +97,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # An attribute hides an imported name in the rest of the class body.
+        # In the rest of the class body, an attribute hides an imported name.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -209,7 +209,7 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the PEP 702 decorator, which type checkers know without a package at run time."""
+        """Return the PEP 702 decorator, which type checkers know even if no package provides it at run time."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")

@@ -46,7 +46,9 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Describe a struct and the fields that use it: by path, or by struct if that struct is used several times."""
+    """Describe a struct and the fields that use it: by path or, if the struct around a field is used several times, by
+    struct.
+    """
     places = []
     for owner in (spec.root, *spec.structs):
         prefix = "" if owner is spec.root else f"{owner.name}."
@@ -82,7 +84,7 @@ def field_doc(field: FieldSpec, about: str) -> str:
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
     """Return a docstring: the spec's text, then facts in parentheses, so that `message.field_docs` finds the text.
 
-    Without a text, the facts are the sentence. Further sentences are separate paragraphs.
+    Without a text, the facts are the whole docstring. Further sentences are separate paragraphs.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))
@@ -159,7 +161,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that `others` does not have, without paths inside a missing field."""
+    """Return the paths missing in `others`, except paths inside a missing field."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -206,8 +208,8 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 class StructNames:
     """The functions of a module, by struct layout. Equal layouts share a function, named after their first version.
 
-    The message's name, with which many structs begin, is dropped (`_read_topic_v0`) unless the rest is the name of
-    another struct.
+    Many struct names begin with the message's name. This prefix is dropped (`_read_topic_v0`) unless the rest is the
+    name of another struct.
     """
 
     def __init__(

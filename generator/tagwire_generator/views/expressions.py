@@ -1,7 +1,7 @@
 """Write the expressions of a serializer module, and collect the imports and constants that they need.
 
-Only this module maps wire types to the helpers of `tagwire.wire`. A family without helpers uses its row in
-`WIRE_TYPES`, so that a new type needs no change here.
+Only this module maps wire types to the helpers of `tagwire.wire`. Code for a family without helpers calls its row in
+`WIRE_TYPES`, so a new type needs no change here.
 """
 
 from struct import pack
@@ -179,7 +179,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # by its bits, as objects compare
+        if isinstance(default, float):  # compared bit by bit, as in object comparison
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"

@@ -1,8 +1,8 @@
 """The view of a message for templates of other outputs than Python: references, dissectors, other languages.
 
 Part of the stable interface for users' templates (docs/templates.md). It shows a message twice: as a table of its
-fields in all versions, and as the wire format of each version. Texts are not escaped, because each output needs its own
-escaping; names are always ASCII identifiers.
+fields in all versions, and as the wire format of each version. Texts are not escaped, because each output format has
+its own escaping; names are always ASCII identifiers.
 """
 
 import json

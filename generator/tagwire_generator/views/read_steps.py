@@ -1,7 +1,7 @@
-"""Read a struct in straight-line steps: what a serializer does for each field, in wire order.
+"""The straight-line steps in which a serializer reads a struct, field by field in wire order.
 
 Consecutive fields of fixed width become one `struct` call, together with the first byte (or the fixed length) of the
-next field. This makes most of the speed of pure Python decoding. In each step, `shape` names a macro of
+next field. Most of the speed of pure Python decoding comes from this. In each step, `shape` names a macro of
 `templates/read.jinja`; the other attributes are the strings that the macro prints.
 
 In generated code, `m` is the object, `buf` the bytes, `pos` the position, `n` the last length or marker, `end` and
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or marker into `n`, in one call with the run before it."""
+        """Read a length or marker into `n`, in the same call as the pending run."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)

@@ -128,7 +128,7 @@ def _python_message(
     data = DataViews(message, cls, options, package, headers).module(source)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}
     if message.kind == "struct":
-        return files  # the serializers of its users contain its bytes
+        return files  # the users of a shared struct have serializers for it
     shared = {struct.name: f"{package}.{snake_case(struct.owner)}" for struct in message.structs if struct.owner}
     serializers = serializer_view(cls, f"{package}.{module}", source, shared)
     return files | {f"serializers/{module}.py": printer.render("serializers.py.jinja", serializers)}

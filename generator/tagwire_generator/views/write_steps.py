@@ -1,4 +1,4 @@
-"""Write a struct in straight-line steps: the counterpart of `read_steps`.
+"""The straight-line steps in which a serializer writes a struct: the counterpart of `read_steps`.
 
 In each step, `shape` names a macro of `templates/write.jinja`. In generated code, `m` is the object and `out` the
 growing bytearray. A tagged field is written to a separate bytearray first, because its size comes first.
@@ -146,7 +146,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Write a value of fixed width after its marker. Without a marker, the value is not null here."""
+        """Write a value of fixed width after its marker. If the version has no marker, the value is not null here."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"

@@ -1,9 +1,9 @@
 """Convert Arrow types and columns to the forms that Spark accepts.
 
-Spark has no fixed-size binary and no unsigned numbers, its times count microseconds, its decimals end at 38 digits, and
-it accepts a column only with exactly the declared type. A field that is never null in any version of a message is NOT
-NULL in Spark, which then skips null checks when making rows: a sixth of a query's cost. This is not possible within a
-nullable struct, where Spark's `toArrow` would fail.
+Spark has no fixed-size binary and no unsigned integers. Its timestamps have microsecond precision, its decimals at most
+38 digits, and a column must have exactly the declared type. If no version of a message allows null in a field, the
+field is NOT NULL in Spark, which then skips null checks when making rows. This saves a sixth of a query's cost. Fields
+of a nullable struct stay nullable, because Spark's `toArrow` would fail otherwise.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type in which Spark accepts a column of this Arrow type."""
+    """Return the Arrow type that Spark accepts for a column of this Arrow type."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -38,7 +38,7 @@ def spark_side(type: Any) -> Any:
 
 
 def _spark_value(type: Any) -> Any:
-    """Return the Arrow type in which Spark accepts values of this primitive type."""
+    """Return the Arrow type that Spark accepts for values of this primitive type."""
     if pa.types.is_fixed_size_binary(type):
         return pa.binary()
     if pa.types.is_uint64(type):
@@ -49,9 +49,9 @@ def _spark_value(type: Any) -> Any:
 
 
 def may_be_null(field: Any) -> Any:
-    """Return the field as nullable; in a struct, including all its fields.
+    """Return the field as nullable; in a struct, all its fields become nullable, too.
 
-    Arrow can't cast a null struct if a field in it is NOT NULL, and so Spark's `toArrow` fails.
+    Arrow can't cast a null struct that has a NOT NULL field, so Spark's `toArrow` would fail.
     """
     type = field.type
     if pa.types.is_struct(type):
@@ -84,7 +84,7 @@ def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """Return the Arrow schema that Spark expects of a source with this schema."""
+    """Return the Arrow schema that Spark expects from a source with this Spark schema."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Whether a column of this type has other buffers than in its `spark_side` type; otherwise only names differ."""
+    """Whether a column of this type needs different buffers in its `spark_side` type; if not, only names differ."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -116,13 +116,14 @@ class _Renamed:
 def in_type(column: Any, type: Any) -> Any:
     """Return the column, given as capsules, as an array of this type with the same buffers.
 
-    A cast would check each list, which takes a tenth of the decoding time.
+    A cast would check each list, which would add a tenth to the decoding time.
     """
     return pa.array(_Renamed(column, type))
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Merge a struct of `value` and `error` into one: the value's fields, null in case of an error, and `_error`.
+    """Merge a struct of `value` and `error` into one struct: the fields of the value (null if there is an error), and
+    `_error`.
 
     `nulls` is the mask of null rows.
     """
@@ -134,7 +135,7 @@ def with_error(pairs: Any, nulls: Any) -> Any:
 
 
 def is_bytes(type: Any) -> bool:
-    """Whether a column of this Arrow type has bytes, or only nulls."""
+    """Whether a column of this Arrow type holds bytes, or only nulls."""
     kinds = pa.types
     return bool(
         kinds.is_binary(type)

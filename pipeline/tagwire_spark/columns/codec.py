@@ -1,6 +1,6 @@
 """Convert columns on a worker: messages to structs and back, by `tagwire.arrow`.
 
-A `Decoding` is plain data, so that it can be sent to workers; the classes that it names are imported there.
+A `Decoding` is plain data, so it can be sent to workers, which import the classes that it names.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,10 +34,10 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the message functions."""
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 RowName: TypeAlias = Callable[[int], str]
-"""Returns the name of a row in its source, for errors."""
+"""A function that returns the name of a row in its source, for errors."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
@@ -67,7 +67,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
     """Return the mask of rows with a message but no version; None if there is no such row.
 
-    Raises PipelineError for the first such row, unless `permissive`: then it gets an error, not null.
+    Raises PipelineError for the first such row, unless `permissive`; then the row is null and has an error.
     """
     if not version.null_count:
         return None
@@ -85,7 +85,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Return the error column with the misfits of some rows added."""
+    """Add the errors of misfit rows to the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -93,7 +93,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Return a struct of `value` and `error` with this error in the rows of a mask."""
+    """Return a struct of `value` and `error`, with this error in the rows that the mask selects."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -105,7 +105,7 @@ class Decoding(NamedTuple):
     name: str
     package: str
     version: int | None
-    """The version of all rows; None if a column has the versions."""
+    """The version of all rows; None if another column holds each row's version."""
     versions: tuple[int, ...]
     """The allowed versions."""
     fields: tuple[str, ...] | None = None
@@ -160,7 +160,7 @@ class Decoding(NamedTuple):
         return _struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
-        """Return the `schema` with field documentation as comments. Results of workers never have this type."""
+        """The `schema` with the field documentation as comments. Workers return the `schema` without comments."""
         return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
@@ -170,7 +170,7 @@ class Decoding(NamedTuple):
 
 
 class _Types(NamedTuple):
-    """The Arrow type of decoded structs, the type if no struct is null, and whether columns must be cast."""
+    """The Arrow type of decoded structs, the same type if no struct is null, and whether columns must be cast."""
 
     type: Any
     strict: Any
@@ -214,12 +214,12 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
-    # In PERMISSIVE mode the fields of a row that can't be decoded are null.
+    # In PERMISSIVE mode, a row that can't be decoded has null in all fields.
     return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):
-    """The message that structs are encoded to, and how."""
+    """The message type that structs are encoded as, and the options."""
 
     name: str
     package: str
@@ -320,7 +320,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the allowed versions, all of which the message has. Raises PipelineError."""
+    """Return the allowed versions. Raises PipelineError if the message lacks one of them."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -1,7 +1,8 @@
-"""Convert columns between the Arrow types of messages and of Spark, if their values have other bytes.
+"""Convert columns between Arrow's message types and Spark's types, if the two represent values differently.
 
-Spark has no unsigned 64-bit integer; the values become decimal(20,0), as in Spark's Protobuf functions. Its times count
-microseconds. Finer times are rounded down, in both directions; values that the other type can't hold are rejected.
+Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
+timestamps have microsecond precision, so finer times are rounded down, in both directions. Values that the other type
+can't hold are rejected.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -30,7 +31,7 @@ class Misfit(Exception):
 def message_side(given: Any, wanted: Any) -> Any:
     """Return the Arrow type for converting a Spark column to a message column of the type `wanted`.
 
-    Only types that no encoder accepts are replaced: decimals for an uint64, and times in other units.
+    Only types that no encoder accepts are replaced: decimals for uint64, and times in other units.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(wanted):
@@ -81,7 +82,9 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield the rows that don't fit, by bisection. The array begins with row `first`, and has a misfit."""
+    """Yield the rows that don't fit, by bisection. The array has at least one misfit, and begins with row number
+    `first`.
+    """
     if len(array) == 1:
         yield first, misfit
         return

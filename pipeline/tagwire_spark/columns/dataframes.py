@@ -1,8 +1,8 @@
-"""Functions of whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
+"""Functions on whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
 
-Columns that are not decoded also go to the worker and back, so keep only those that are needed. `decode_messages` is
-faster than `from_message`, because the bytes cross once, and the struct does not pass through a function for each
-expression that uses it.
+All columns of the DataFrame travel to the worker and back, so keep only those that you need. `decode_messages` is
+faster than `from_message`, because Spark sends the bytes to the worker once, not once for each expression that uses the
+struct.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
 _PLACES: Final = ("file", "topic", "partition", "offset", "position")
-"""Columns of `kafka_log` with a record's location."""
+"""The columns of `kafka_log` that locate a record."""
 
 
 def decode_messages(
@@ -35,10 +35,10 @@ def decode_messages(
 ) -> DataFrame:
     """Decode the messages in the column `data` of a DataFrame into a struct column `into`.
 
-    `into=None` makes a column of each of the message's fields. `keep` lists the other columns of the result, by default
-    all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If `keep` has
-    the location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's location.
-    Raises PipelineError.
+    With `into=None`, each field of the message becomes a column. `keep` lists the other columns of the result, by
+    default all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If
+    `keep` has the location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's
+    location. Raises PipelineError.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise invalid(f"version: expected a number, or the name of a column, got {version!r}.")
@@ -61,7 +61,7 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to numbers. Raises PipelineError for missing or duplicate columns.
 
-    Spark's `mapInArrow` looks columns up by name, and reads a name with a dot as a field of another column.
+    The numbers are needed because Spark's `mapInArrow` takes a column name with a dot for a field of another column.
     """
     there = df.columns
     for name in names:
@@ -89,7 +89,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that names a row by its location columns; None without any."""
+    """Return a function that names a row by its location columns; None if there are none."""
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None

@@ -41,9 +41,9 @@ def from_message(
     """Decode a column of encoded messages to a column of structs. Null stays null.
 
     `messageName` is a name in the package of the option `package` (Kafka's own by default), or a message class.
-    `version` is a number, or a column of numbers; then the struct has the fields of all versions, or of those in the
-    option `versions` ("3-9"), and fields that a version lacks have defaults. `fields` selects fields by dotted paths;
-    the others are checked, but not kept.
+    `version` is a number, or a column of numbers; then the struct has the fields of all versions, or of the versions in
+    the option `versions` ("3-9"), and a field that the row's version lacks has its default. `fields` selects fields by
+    dotted paths; all other fields are checked, but not returned.
 
     Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be decoded has null fields and `_error`
     (path, offset, reason); `strict` true (default) or false; `unknown.tagged.fields` drop (default) or binary. Raises
@@ -82,10 +82,9 @@ def schema_of_message(
 ) -> StructType:
     """Return the type of `from_message` for the same arguments; without a version, for a column of versions.
 
-    The documentation of each field is its comment.
+    Each field has its documentation as a comment.
 
-    With `nullable=False` a field is NOT NULL if the spec never allows null. The schema of a read may request this,
-    which is faster.
+    With `nullable=False`, a field is NOT NULL if the spec never allows null. A read with such a schema is faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
     return schema
@@ -157,7 +156,7 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The signature of a function, which is checked here because Spark passes on any number of columns."""
+    """The signature of an SQL function, checked here because Spark passes on any number of columns."""
 
     name: str
     required: tuple[str, ...]
@@ -174,15 +173,15 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Make a UDF of whole Arrow columns. Spark names the resulting column by function name and arguments."""
+    """Make a UDF on whole Arrow columns. Spark names the resulting column by function name and arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # Spark infers the kind of function from the type hints
-        call.check(len(columns))  # needed for calls from SQL
+    def settled(*columns: pa.Array) -> pa.Array:  # the type hints tell Spark which kind of UDF this is
+        call.check(len(columns))  # SQL calls may have any number of arguments
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # its overloads require a number that Spark determines itself
+    make: Any = arrow_udf  # its overloads require a number of arguments, which Spark finds itself
     made: Callable[..., Column] = make(settled, type)
 
     @wraps(made)  # copies the attributes that Spark needs to register a UDF

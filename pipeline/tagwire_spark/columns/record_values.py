@@ -1,7 +1,7 @@
 """Decode a column of coordinator or metadata log records to structs with the type, and the fields as JSON.
 
-The records of a log are different messages in different versions, which each record names. No single struct fits all of
-them, so the column holds JSON.
+A log holds many message types in many versions, and each record names its own. No single struct fits all of them, so
+the column holds JSON.
 """
 
 import json
@@ -21,7 +21,7 @@ _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa
 
 
 class RecordReading(NamedTuple):
-    """How records are read."""
+    """The options for reading records."""
 
     log: str
     package: str
@@ -36,14 +36,14 @@ class RecordReading(NamedTuple):
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
         """Decode a column of records; values also need the column of their keys. Raises PipelineError.
 
-        With `always_error`, the structs have `_error` in either mode.
+        With `always_error`, the structs have `_error` in both modes.
         """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not is_bytes(column.type):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # With a key column, a null key must not turn the value into a key.
+        # With a key column, a null key must not make the value be read as a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -78,7 +78,7 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """Return the reading with errors as rows."""
+    """Return the same reading in PERMISSIVE mode, where errors become rows."""
     return wanted._replace(permissive=True)
 
 

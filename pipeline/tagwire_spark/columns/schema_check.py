@@ -1,8 +1,8 @@
 """Check the columns that a read's schema requests: they exist, and NOT NULL columns have no nulls.
 
-Spark trusts the declared schema of a source: it doesn't check NOT NULL columns for nulls, and makes their rows faster.
-So the declaration must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may be
-less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
+Spark trusts the declared schema of a source: it makes rows faster from NOT NULL columns because it doesn't check them
+for nulls. So NOT NULL must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may
+be less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
 import sys
@@ -23,7 +23,7 @@ from tagwire_spark.options import invalid
 
 
 def check_requested_columns(source: str, asked: StructType, there: StructType) -> StructType:
-    """Return the requested columns by the source's own names; as everywhere in Spark, case does not matter.
+    """Return the requested columns under the source's own names; as everywhere in Spark, case does not matter.
 
     Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
     """
@@ -41,7 +41,7 @@ def check_requested_columns(source: str, asked: StructType, there: StructType) -
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found not in (expected, f"{expected}_ntz"):  # a timestamp without time zone has the UTC time
+        if found not in (expected, f"{expected}_ntz"):  # timestamps without time zone are in UTC
             raise _unknown(f"Column {field.name} is {expected}, not {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
@@ -60,7 +60,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first nullable part that is requested as NOT NULL; the types are otherwise equal."""
+    """Return the path of the first nullable part that is requested as NOT NULL. Both types are otherwise equal."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(asked), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -96,7 +96,7 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return a column in its declared type, which may allow nulls even if there are none."""
+    """Return a column in its declared type, which may be nullable even if the column has no nulls."""
     return column if column.type.equals(type) else in_type(column, type)
 
 
@@ -135,7 +135,7 @@ def _module(package: str) -> Any:
 def _shipped() -> list[str]:
     """Return the archives among this job's files, newest first; empty outside of Spark."""
     try:
-        from pyspark import SparkFiles  # a Spark Connect client may lack it
+        from pyspark import SparkFiles  # some Spark Connect clients lack it
 
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors

@@ -26,7 +26,7 @@ from tagwire_spark.options import MODES, Options, invalid
 
 Pairs = tuple[tuple[str, str], ...]
 Row = tuple[str, int | None, Pairs]
-"""The message, its version, and the options of a row."""
+"""A row's message name, version and options."""
 
 _FROM_MESSAGE: Final = Call("from_message", ("data", "messageName", "version"), ("options",))
 _TO_MESSAGE: Final = Call("to_message", ("value", "messageName", "version"), ("options",))
@@ -40,7 +40,7 @@ def register(spark: SparkSession) -> None:
         to_message(value, messageName, version[, options])    binary; value is a struct, or JSON
         from_record(data, log[, key[, options]])              a struct of message, version, body (JSON) and _error
 
-    `options` is a map of the Python functions' options. docs/spark-messages.md has examples.
+    `options` is a map with the same options as in the Python functions. docs/spark-messages.md has examples.
     """
     of_record = record_schema(in_permissive_mode(record_reading("group", None)))
     made = (
@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values of one message and version; `places` are their rows."""
+    """Encode values of the same message and version; `places` are their row numbers."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -139,7 +139,7 @@ def _from_record(
 
 
 def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:
-    """Return the arguments after the first one for each row. Raises PipelineError."""
+    """Return, for each row, all arguments after the first. Raises PipelineError."""
     types = pa.types
     if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
         raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, "a string", call)
@@ -158,7 +158,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return the class, whether errors become rows, and whether reading is strict. Raises PipelineError."""
+    """Return the message class, whether errors become rows, and whether decoding is strict. Raises PipelineError."""
     _check_name(row, name)
     return _known_message(name, options)
 

@@ -61,7 +61,7 @@ def first_bytes(file: str, state: FileState | None, count: int, options: Storage
 def opened_stream(
     file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
 ) -> Generator[IO[bytes]]:
-    """Open a file by path or URL for reading. If it is read `in_sequence`, a remote file is fetched ahead.
+    """Open a file by path or URL for reading. With `in_sequence`, a remote file is fetched ahead of the reader.
 
     Raises PipelineError if the file has changed since planning; OSError, LogPathError.
     """

@@ -1,18 +1,17 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
-Tasks write to a hidden folder next to the logs, each attempt to a folder of its own, so attempts that died or ran in
-parallel don't interfere. The driver then writes a manifest of the files to move and to remove. That manifest is the
-commit. The driver carries it out; if the driver dies, the next process that reads or writes the folder does. If a file
-can't be moved, all files are moved back. No reader sees a part of a commit.
+Tasks write to a hidden folder next to the logs, and each attempt has its own folder, so attempts that die or run in
+parallel don't interfere. The driver then writes a manifest of the files to move and to remove. This manifest is the
+commit. The driver moves and removes the files; if the driver dies, the next process that reads or writes the folder
+does so. If a file can't be moved, all files are moved back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
     _SUCCESS                                                               the manifest of the last finished commit
 
-The manifest takes the next number. If another writer has already taken that number, that writer's commit is carried out
-first, and this one is checked again. `local_commit` and `remote_commit` implement claiming a number and moving files.
-The folder lock only makes other processes wait, because not every file system has reliable locks, and object storage
-has none.
+A manifest is numbered. If another writer has already taken the next number, the other commit is carried out first, and
+this one is checked again. `local_commit` and `remote_commit` implement claiming a number and moving files. The folder
+lock only makes other processes wait, because not every file system has reliable locks, and object storage has none.
 """
 
 import time
@@ -58,7 +57,7 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait for another process to finish its commit if no lock shows that the process has died."""
+"""Seconds to wait for another process's commit if there is no lock that would show that the process died."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -67,7 +66,7 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the job with this ID. A micro-batch always has the same ID."""
+    """Return the job with this ID. A micro-batch has the same job ID each time it runs."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
@@ -88,7 +87,7 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
-    """Return the staging folder for one task attempt. Raises PipelineError if the job has begun earlier and is over."""
+    """Return the staging folder for one task attempt. Raises PipelineError if the job was begun and is already over."""
     return _of(job).attempt(job, is_begun=is_begun)
 
 
@@ -119,7 +118,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes on micro-batches in the last finished commit of the job's folder, by query."""
+    """Return the notes about micro-batches, by query, in the last finished commit to the job's folder."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -132,7 +131,7 @@ def abandon(job: Job) -> None:
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """Return the jobs that have files in the folder."""
+    """Return the jobs that have left files in the folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
@@ -144,7 +143,7 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Hold the lock of a local folder, if it supports locks, with all earlier commits carried out.
+    """Hold the lock of a local folder, if it supports locks, after carrying out all earlier commits.
 
     Raises PipelineError.
     """
@@ -153,16 +152,17 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out pending commits to a folder in object storage, if their processes don't. Raises PipelineError."""
+    """Carry out pending commits to a folder in object storage, unless their own processes do. Raises PipelineError."""
     with _alone(commit_folder(root, storage)):
         pass
 
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Hold a local folder for reading, with all earlier commits carried out.
+    """Hold a local folder for reading, after carrying out all earlier commits.
 
-    Raises PipelineError; KAFKA_LOG_CHANGED if locks don't work and another process committed meanwhile.
+    Raises PipelineError; its condition is KAFKA_LOG_CHANGED if locks don't work and another process committed
+    meanwhile.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -193,10 +193,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Hold a folder that is at commit `number`, as returned by `settled_number`, possibly in another process.
+    """Hold a folder at commit `number`, which `settled_number` returned, possibly in another process.
 
-    A listing in the block shows no part of a later commit: after the block, this checks that no manifest and no
-    finished commit has appeared. Raises PipelineError, KAFKA_LOG_CHANGED.
+    A folder listing in the block never shows part of a later commit: at the end of the block, a new manifest or commit
+    raises PipelineError, KAFKA_LOG_CHANGED.
     """
     if not _has_commits(root, storage):
         yield
@@ -228,7 +228,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Carry out a commit, or resume it. Raises OSError, PipelineError after restoring the folder."""
+    """Start or resume a commit. Raises OSError; PipelineError after restoring the folder."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -240,13 +240,13 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        if last := folder.done().get("job"):  # the process may have died before it removed the job's staging folder
+        if last := folder.done().get("job"):  # a process may have died before removing this job's staging folder
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits: without locks, two processes would work on one commit."""
+    """Give other processes time to finish their commits: without locks, two could carry out the same commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -273,9 +273,9 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return KAFKA_LOG_CHANGED if the error's planned file is gone, though its folder exists; otherwise the error.
+    """Return KAFKA_LOG_CHANGED if the planned file is gone but its folder exists; otherwise return the error.
 
-    A local folder that is missing may be a mount that the worker lacks.
+    A missing local folder may be a mount that the worker lacks.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

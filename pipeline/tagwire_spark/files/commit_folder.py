@@ -1,8 +1,8 @@
 """The interface between commits and the log folder that they change, local or in object storage.
 
-`commit` is the same for both. They differ in how a number is claimed, and how files are moved and moved back: local
-folders use links and renames (`local_commit`), object storage conditional puts and copies (`remote_commit`). All names
-are paths relative to the folder, with `/`.
+`commit` works with both. They differ in how they claim a commit number, and how they move files and undo moves: local
+folders use links and renames (`local_commit`), object storage uses conditional puts and copies (`remote_commit`). All
+names are paths relative to the folder, with `/`.
 """
 
 import re
@@ -45,7 +45,7 @@ class Change(NamedTuple):
     """The file changes of a commit, as paths relative to the folder."""
 
     moves: tuple[tuple[str, str], ...]
-    """Source and target of each move; a segment comes after its indexes."""
+    """Source and target of each move. The indexes of a segment come before it."""
     removes: tuple[str, ...] = ()
     facts: Any = None
     """Other facts for the manifest."""
@@ -65,11 +65,11 @@ class Attempt:
         """Local path, two levels below the folder that represents the root."""
         self.job = job
         self.is_begun = is_begun
-        """Whether the job was begun explicitly, so that it can be over."""
+        """Whether the job was begun explicitly; only such a job can be over."""
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Put finished files where the driver finds them. Raises PipelineError, OSError."""
+        """Put finished files where the driver looks for them. Raises PipelineError, OSError."""
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
@@ -85,7 +85,7 @@ class CommitFolder(ABC):
     """A log folder. Methods raise PipelineError; methods of local folders also raise OSError, within `refused`."""
 
     slowness = 1
-    """Factor by which commits are slower than in a local folder."""
+    """How many times slower commits are than in a local folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -110,7 +110,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver finds them; their paths relative to `top` are their paths relative to the root."""
+        """Put files where the driver looks for them; a path relative to `top` is also the path relative to the root."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
@@ -121,7 +121,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def remove(self, job: Job) -> None:
-        """Remove the staged files of a job as far as possible."""
+        """Remove as many of a job's staged files as possible."""
 
     @abstractmethod
     def jobs(self) -> list[str]:
@@ -161,7 +161,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Make a job the commit with this number. Returns False if another job has the number."""
+        """Claim this commit number for a job. Returns False if another job already has the number."""
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
@@ -169,7 +169,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Carry out a manifest, or the rest of it. Raises PipelineError after restoring the folder."""
+        """Carry out a manifest, or what is left of it. Raises PipelineError after restoring the folder."""
 
 
 def manifest_name(number: int) -> str:
@@ -201,6 +201,6 @@ def too_late(job: Job) -> PipelineError:
 
 
 def write_failure(root: str, error: OSError) -> PipelineError:
-    """Return the error for a failed write to a log folder, with the path that failed and the reason."""
+    """Return the error for a failed write to a log folder, with the path and the reason."""
     where = next((name for name in (error.filename2, error.filename) if name), root)
     return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{where}: can't be written: {error.strerror or error}.")

@@ -1,7 +1,7 @@
 """Objects below a prefix in object storage: conditional puts, listings, and concurrent requests.
 
-fsspec only passes conditions on to the S3 client, and has no read that returns the ETag along with the bytes. This
-module adds both; it knows nothing about commits.
+fsspec only passes conditions on to the S3 client, and can't return the ETag along with the bytes of a read. This module
+adds both; it is independent of commits.
 """
 
 import time
@@ -21,7 +21,7 @@ _ONE_REQUEST: Final = 1 << 32
 
 
 class ConditionalObjects:
-    """Objects by their names below a prefix. Methods raise the errors of the client."""
+    """Objects below a prefix, by name. Methods raise the client's errors."""
 
     def __init__(self, system: Any, prefix: str) -> None:
         self.system = system
@@ -103,7 +103,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask` for each item, concurrently. No request is in progress when this returns or raises."""
+        """Call `ask` for each item, concurrently. All requests have ended when this returns or raises."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for asked in [pool.submit(ask, item) for item in items]:

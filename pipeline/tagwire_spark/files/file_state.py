@@ -1,8 +1,8 @@
 """Check whether a file is still the file that the driver planned with.
 
-A task reads minutes after planning. By then an overwrite or a broker's cleaner may have replaced the file, and the rows
-would mix the old log with the new one. So a split carries the identity of its file: size, inode and modification time
-of a local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may have grown. A
+A task reads minutes after planning. By then, an overwrite or a broker's cleaner may have replaced the file, and the
+rows would mix old and new data. So a split includes the identity of its file: size, inode and modification time of a
+local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may have grown. A
 local file counts as grown only if its first and last planned bytes are unchanged, because `cp` and `rsync --inplace`
 overwrite a file and keep its inode.
 """
@@ -18,7 +18,7 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Names of the fsspec facts that change with a file; the first one present counts."""
+"""Names of the fsspec facts that change when a file changes; the first one present is used."""
 
 _END: Final = 64
 """Bytes compared at each end of a file; enough for a batch header with its checksum."""
@@ -64,7 +64,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Format a value alike for `info` and a listing, which may give seconds and a datetime for the same time."""
+    """Format a value the same way for `info` and a listing, which may give one time as seconds and as a datetime."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
@@ -92,7 +92,7 @@ def growing_state(data: FileBytes) -> FileState:
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check a local file like `check_unchanged`, and also that it was not overwritten from the start.
+    """Check a local file like `check_unchanged`, and check that its start was not overwritten.
 
     Raises PipelineError, LogPathError.
     """
@@ -108,9 +108,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return sums of the first and the last of `size` bytes; 0 for zeros, which are not yet written.
+    """Return checksums of the first and the last of `size` bytes; 0 if they are zeros, which are not yet written.
 
-    A broker truncates a tail of zeros. Its bytes are then missing, and their sum is 0 as well. Raises LogPathError.
+    If a broker has truncated a tail of zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -1,7 +1,7 @@
 """Find and remove files that writes and jobs left behind because their driver was killed.
 
-Such a folder looks like the folder of a running write. So age decides: the time since anything in the folder was last
-written.
+Such a folder looks like the folder of a running write. Only its age distinguishes it: the time since the last write to
+anything in it.
 """
 
 import re
@@ -56,9 +56,11 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job is committed."""
+    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job itself is already
+    committed.
+    """
     oldest = time.time() - 3600 * hours
-    with suppress(OSError, PipelineError):  # the next write tries again; this write has succeeded
+    with suppress(OSError, PipelineError):  # this write succeeded; the next one tries again
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)

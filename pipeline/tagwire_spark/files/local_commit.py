@@ -2,12 +2,12 @@
 
 A commit is a hard link with the next number. Creating the link fails if another writer has taken the number, even on
 network file systems. When all files are in place, the link's source (a draft in the job's folder) becomes `_SUCCESS`.
-If a file can't be moved, the job's folder is renamed, and all files are moved back. After one of these renames the
-other fails. So two processes that carry out the same commit agree on the outcome, and the slower one can't move any
-more files.
+If a file can't be moved, the job's folder is renamed, and all files are moved back. Once one of these renames has
+succeeded, the other fails. So two processes that carry out the same commit agree on the outcome, and the slower one
+can't move any more files.
 
-The numbered name alone can't ensure that. Once a commit is finished and its name is free, a slow writer may take the
-name again, until it notices that it is too late.
+The numbered name alone can't ensure this: when a commit is finished, its name is free again, and a slow writer may take
+it before noticing that it is too late.
 """
 
 import json
@@ -43,7 +43,8 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers of file systems without hard links; other errors, such as a full disk, are reported as they are."""
+"""Error numbers that mean no hard links on this file system; other errors, such as a full disk, are reported as such.
+"""
 
 
 class LocalFolder(CommitFolder):
@@ -53,7 +54,7 @@ class LocalFolder(CommitFolder):
         super().__init__(root)
         self.path = Path(root)
         self._found: dict[int, Path] = {}
-        """Manifests by number. Manifests written by hand may have names with fewer digits."""
+        """Manifests by number. Hand-written manifests may have fewer digits in their names."""
         self._claimed: Mapping[str, Any] = {}
         """The manifest of the commit that this process has claimed."""
 
@@ -72,7 +73,7 @@ class LocalFolder(CommitFolder):
     # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
-        """Make the staging folder. Raises an error if the file system has no hard links."""
+        """Make the staging folder. Raises PipelineError if the file system has no hard links."""
         job.folder.mkdir(parents=True)
         try:
             file = job.folder / "first"
@@ -112,7 +113,7 @@ class LocalFolder(CommitFolder):
     def contents(self, job: Job) -> list[Content]:
         """Return the staging folder and everything below it. The job's own process may be removing files meanwhile."""
         found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, it skips files that disappear
+        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, it tolerates files that disappear
             for path in (Path(folder), *(Path(folder, each) for each in files)):
                 with suppress(OSError):
                     status = path.stat()
@@ -151,7 +152,9 @@ class LocalFolder(CommitFolder):
         return found if isinstance(found, dict) else {}
 
     def pending(self) -> list[int]:
-        """Return the unfinished numbers. A manifest with a finished number is from a writer that was too late."""
+        """Return the unfinished numbers. A manifest with an already finished number comes from a writer that was too
+        late.
+        """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
         return [number for number in sorted(found) if number > done]
@@ -180,7 +183,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             said = self.manifest(number)
-            if said.get("job") != job.id:  # if equal, the link was made, but the answer got lost
+            if said.get("job") != job.id:  # if they are equal, the link was made and only the reply was lost
                 return False
         if self._is_done(number) and (self.path / said["draft"]).exists():  # another commit has this number
             name.unlink(missing_ok=True)
@@ -196,7 +199,7 @@ class LocalFolder(CommitFolder):
         job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # raises if the driver does not mount the folder that the task wrote to
+            (root / source).stat()  # raises if the driver lacks the mount that the task wrote to
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -211,7 +214,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If that fails, rename all of them back."""
         change = self.manifest(number)
-        is_over = not change or self._is_done(number)  # after reading: a slow writer may have linked a finished number
+        is_over = not change or self._is_done(number)  # checked after reading: a slow writer may link a finished number
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -252,7 +255,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # otherwise the number belongs to another job by now
+            if self.manifest(number) == change:  # otherwise another job has taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
@@ -284,7 +287,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Turn errors in the block into one that says that the commit stands. Raises PipelineError."""
+        """Turn an error in the block into one that explains that the commit remains valid. Raises PipelineError."""
         try:
             yield
         except OSError as error:
@@ -309,7 +312,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move away removed files, and move new files into place. Raises OSError."""
+    """Move removed files away and new files into place. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -326,7 +329,7 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Move a file, unless it was moved before, possibly by another process. Raises OSError."""
+    """Move a file unless this or another process has already moved it. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
@@ -336,7 +339,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the name of a job's folder after an undo; it has the same suffix as other staging folders."""
+    """Return the folder name of an undone job; its suffix is the same as for other staging folders."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -348,7 +351,7 @@ def _is_undone(draft: Path) -> bool:
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
     """Undo `_move`. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # everything was moved back already, and others may have written since
+    if not undone.exists():  # all files were moved back, and others may have written since
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -371,7 +374,7 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
 
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock, together with other readers if `shared`. Yields whether the lock is held."""
+    """Hold the folder lock, which readers may share if `shared`. Yields whether the lock is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

@@ -3,18 +3,18 @@
 Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
 (`If-None-Match: *`), or is unchanged since it was read (`If-Match`). So
 
-1. the manifest is put under the next number, if that number is free: that is the commit;
-2. staged objects are copied to names that were free before;
-3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides that the commit is done;
-4. objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
+1. the manifest is put under the next number, if that number is free: this put is the commit; 2. staged objects are
+copied to names that were free before; 3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this
+decides that the commit is done; 4. objects that replace others are copied; then removed objects, the manifest and the
+staged objects are deleted.
 
 Another process may repeat each step, even at the same time, because staged objects stay until the end. If step 2 fails,
 a replacement of `_SUCCESS` that adds only the undone number and job decides that the commit is undone. Then the staged
 objects are deleted, so that no other process copies them, then their copies, then the manifest. Objects that existed
-before the commit have not been touched then.
+before the commit are still untouched at that point.
 
-A store that ignores these conditions would let two writers commit at once. So `begin` tests them before anything is
-written, and file systems for which fsspec only emulates them are rejected.
+If a store ignored these conditions, two writers could commit at once. So `begin` tests the store before anything is
+written, and rejects file systems for which fsspec only emulates conditional puts.
 """
 
 import json
@@ -49,7 +49,7 @@ _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""
 _UNDONE: Final = 8
-"""Number of undone commits kept in `_SUCCESS`, for drivers that check late."""
+"""Number of undone commits that `_SUCCESS` lists, for drivers that check late."""
 
 
 class RemoteFolder(CommitFolder):
@@ -105,7 +105,7 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Make a local folder, whose files are uploaded when they are finished."""
+        """Make a local folder whose files are uploaded once they are complete."""
         with self.refused():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
@@ -114,7 +114,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload files, so that the worker's disk need not hold all of them."""
+        """Upload files now, so that the worker's disk doesn't have to hold all of them."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -182,7 +182,9 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return numbers with a manifest, including decided commits; without numbers that another job had before."""
+        """Return numbers with a manifest, including commits already decided, but not numbers that another job had
+        before.
+        """
         with self.refused():
             found = sorted(
                 n for name in self._objects.level() if (n := number_of(name)) is not None and manifest_name(n) == name
@@ -214,7 +216,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # the manifest exists, even if the put's answer was lost
+            else:  # the manifest was put, even if the reply was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
@@ -225,7 +227,7 @@ class RemoteFolder(CommitFolder):
         raise lost
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError if a staged object is missing: staged elsewhere, or deleted."""
+        """Raise PipelineError if a staged object is missing, because it was staged elsewhere or deleted."""
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
@@ -233,9 +235,9 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Copy and delete what is left to do; another process may do the same at the same time.
+        """Do the remaining copies and deletions; another process may be doing the same.
 
-        If another process's commit is undone, nothing is raised and nothing of it is left.
+        If the commit is another process's and is undone, nothing is raised and nothing of the commit is left.
         """
         try:
             change = self.manifest(number)
@@ -260,7 +262,7 @@ class RemoteFolder(CommitFolder):
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Decide how a commit ends, unless that is decided. Returns the outcome and the reason for an undo."""
+        """Decide how a commit ends, if this is still open. Returns the outcome, and the reason if it is undone."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -284,7 +286,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise another process has finished, and the objects may be newer ones
+        if self._is_there(number):  # otherwise the commit is over, and the objects may be newer ones
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -322,7 +324,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return how a commit ends: open, done, undone; or too late, if another commit has its number or a later one."""
+    """Return how a commit ends: open, done, undone, or too late if another commit has its number or a later one."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

@@ -1,11 +1,11 @@
 """Read a remote file by ranges, without a local copy.
 
-A split is read from start to end. So its blocks are fetched ahead, small ones first, since a reader may stop early.
-Everything else (index entries, batch headers before a split) is read in small pieces: the reader asks for few bytes
-after a jump (`tagwire.log.file_bytes`).
+A split is read from start to end, so its blocks are fetched ahead of the reader. The first blocks are small, since a
+reader may stop early. Everything else (index entries, batch headers before a split) is read in small pieces, because a
+reader that jumps requests only a few bytes (`tagwire.log.file_bytes`).
 
-Each range must come from the file that was planned with. S3 checks that itself: a request names the ETag. For other
-stores the file's facts are requested once, on opening.
+All ranges must come from the same file as in planning. S3 checks this itself, because each request names the ETag. For
+other stores, the file's state is compared once, when it is opened.
 """
 
 from collections import deque
@@ -31,16 +31,16 @@ _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
 """Bytes of the first and of the largest request of a split; each request is twice as large as the one before."""
 _LOOK: Final = 1 << 16
-"""Bytes of the first request of a reader that only reads batch headers and fetches nothing ahead."""
+"""Bytes of the first request if the reader only needs batch headers, so that nothing is fetched ahead."""
 _TAIL: Final = 1 << 16
-"""Bytes after the end of a split that its last batch may occupy."""
+"""Bytes to read after the end of a split, where its last batch may continue."""
 _AHEAD: Final = 2
 """Number of blocks fetched ahead."""
 _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file that must be unchanged since planning, or have only grown. Raises PipelineError."""
+    """An fsspec file that must not change after planning, except by growing. Raises PipelineError."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class RemoteFile:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether several threads may send requests at once: only for asynchronous file systems."""
+        """Whether several threads may send requests at once; only asynchronous file systems allow this."""
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is the planned one, unless each request checks that. Raises PipelineError."""
+        """Check once that the file is the planned one, unless each request checks this. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
@@ -84,7 +84,7 @@ class RemoteFile:
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # failed precondition: the file has changed, possibly only grown
+            if error.errno == EINVAL:  # failed precondition: the file has changed, but may only have grown
                 self._check()
             raise
         if len(found) < end - start:
@@ -102,7 +102,9 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Check the file's current facts, and keep them if it has only grown. Raises PipelineError, LogPathError."""
+        """Compare the file's current state, and store the new state if it has only grown. Raises PipelineError,
+        LogPathError.
+        """
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found

@@ -1,7 +1,7 @@
 """Remote partitions and segments, for planning.
 
-Their folder is a tree of empty files with the names of a listing, so names mean the same as for local logs. Only the
-bytes that planning needs are fetched: ranges of segments and indexes, and whole small files.
+A remote listing becomes a local tree of empty files with the same names, so the code for local logs also works here.
+Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole small files.
 """
 
 from collections.abc import Generator, Mapping
@@ -62,7 +62,7 @@ class RemoteSegment(Segment):
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex`, which is fetched now."""
+        """The entries of the `.txnindex`, which is fetched on access."""
         self._location.bring(*filter(None, [self.beside("txnindex")]))
         return super().aborted_transactions
 
@@ -86,7 +86,7 @@ class RemotePartition(Partition):
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The leader epochs from the checkpoint, which is fetched now."""
+        """The leader epochs from the checkpoint, which is fetched on access."""
         self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))
         return super().leader_epochs
 
@@ -104,7 +104,7 @@ class RemotePartition(Partition):
 
 
 _ONE_REQUEST: Final = 1000
-"""Objects that S3 lists in one request, which is atomic."""
+"""Maximum objects in one S3 listing request; a single request is atomic."""
 
 _Mark = frozenset[tuple[str, FileState]]
 
@@ -116,14 +116,14 @@ class Marks:
         self._system = system
         self._options = options
         self._is_kept = has_conditional_puts(system)
-        """Whether commits are possible in this file system."""
+        """Whether this file system can have commits."""
         self._is_long = False
         self._root = ""
         self._seen: dict[str, set[tuple[str, FileState]]] = {}
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the marks of a partition's parent folder before the partition is listed, unless access is denied."""
+        """Record the marks in a partition's parent folder before listing the partition, unless access is denied."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:
@@ -145,7 +145,7 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Finish pending commits. Raises PipelineError, KAFKA_LOG_CHANGED, if the folder must be listed again."""
+        """Finish pending commits. Raises PipelineError, KAFKA_LOG_CHANGED, if this makes a new listing necessary."""
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return
@@ -173,5 +173,5 @@ class Marks:
 
 
 def is_staged(name: str) -> bool:
-    """Whether a file is staged by a task, and so hidden from readers."""
+    """Whether a file is only staged by a task, and therefore hidden from readers."""
     return any(job_of_folder(part) is not None for part in name.split("/"))

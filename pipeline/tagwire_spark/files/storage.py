@@ -1,8 +1,7 @@
 """Locations of logs: local folders, and any file system that fsspec supports.
 
-A remote log is planned on a tree of empty files with the names of one listing, which also identifies each file's state.
-The driver and the tasks read file bytes by ranges (`remote_file`). So nothing large is copied to disk or held in
-memory.
+For planning, one listing of a remote log becomes a local tree of empty files, together with the state of each file. The
+driver and the tasks read ranges of file bytes (`remote_file`), so nothing large is copied to disk or held in memory.
 """
 
 import glob
@@ -48,9 +47,9 @@ Listed = tuple[str, int, str, int]
 
 
 class Location:
-    """A local path, and the name of its original.
+    """A local path and the name of the original.
 
-    `local` is in the tree of a listing, or is the original itself.
+    `local` is in the tree made from a listing, or is the original itself.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -65,7 +64,7 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the original path or URL of a path below this one, or of a file next to this one."""
+        """Return the original path or URL for a local path below this one, or for a file next to this one."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
@@ -73,7 +72,7 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow, for a local file with sums of its ends. Raises LogPathError."""
+        """Return the state of a file that may grow, with checksums of both ends if it is local. Raises LogPathError."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
@@ -103,7 +102,7 @@ class Location:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether requests can run concurrently: only for asynchronous file systems."""
+        """Whether requests can run concurrently; only asynchronous file systems allow this."""
         return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
@@ -131,7 +130,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the facts that another process needs to read remote files below a folder; None for local files."""
+        """Return what another process needs to read remote files below a folder; None for local files."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -141,7 +140,7 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing may show part of a commit to a folder."""
+        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing of a folder may show part of a commit."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
@@ -157,7 +156,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file of a remote folder's parent, if it exists. Raises PipelineError."""
+        """Fetch a file from the parent of a remote folder, if it exists. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -243,7 +242,9 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """Return the folder to list, and the maximum depth. For a segment, its folder is listed with its index files."""
+    """Return the folder to list, and the maximum depth. For a segment, this is its folder, which also holds the
+    indexes.
+    """
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
     return (bare.rpartition("/")[0], 1) if log_file(Path(bare)) is not None else (bare, None)
@@ -295,7 +296,7 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add files in wanted folders, files next to wanted files, and checkpoints in parent folders."""
+        """Add files in wanted folders, files next to wanted files, and checkpoints in the parent folders."""
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
         for name, facts in found.items():

@@ -1,7 +1,7 @@
 """Access to fsspec file systems, with secrets removed from errors.
 
-fsspec keeps file systems for the life of a process, and some cache listings as long. Planning a read must see current
-files, so listings are dropped before each read.
+fsspec keeps a file system object for the life of the process, and some of these objects cache listings. Planning must
+see current files, so cached listings are dropped before each read.
 """
 
 import re
@@ -23,7 +23,7 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds before the second try; each later pause is twice as long."""
 _SHORT: Final = 8
-"""Shorter secrets may occur in other words or in a URL by chance."""
+"""Minimum length of a secret to hide anywhere; shorter ones may occur in other words or in a URL by chance."""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Names of options whose values are never shown."""
@@ -32,7 +32,7 @@ _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 """Maximum number of concurrent requests."""
 _TAKEN: Final = 1024
-"""Units submitted at a time, so that a million units don't become a million futures at once."""
+"""Units submitted at a time, so that a million units don't need a million futures."""
 
 
 class StorageOptions(dict[str, Any]):
@@ -89,7 +89,7 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Reject a chain such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
+    """Reject a URL chain such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
 
     Raises PipelineError.
     """
@@ -104,14 +104,14 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Whether the store itself checks put conditions. Except for S3, fsspec only checks them before the put."""
+    """Whether the store itself checks put conditions. For stores other than S3, fsspec only checks before the put."""
     return hasattr(system, "call_s3")
 
 
 def retried(call: Callable[[], _T]) -> _T:
-    """Return what a request to a file system returns; if it fails, repeat it after growing pauses.
+    """Send a request to a file system and return the result; repeat a failed request after growing pauses.
 
-    Missing or forbidden files and wrong options are not requested again. Raises what the last request raised.
+    Requests for missing or forbidden files, or with wrong options, are not repeated. Raises the last request's error.
     """
     for number in range(_TRIES - 1):
         try:
@@ -129,7 +129,7 @@ def reaching(
 ) -> Generator[None]:
     """Turn all errors of a file system's library into PipelineError, without secrets.
 
-    The condition is KAFKA_LOG_NOT_FOUND for what does not exist, or by default KAFKA_LOG_UNREADABLE.
+    The condition is KAFKA_LOG_NOT_FOUND for a missing file, otherwise by default KAFKA_LOG_UNREADABLE.
     """
     try:
         yield

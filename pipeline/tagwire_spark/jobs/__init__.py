@@ -8,8 +8,8 @@
     audit_captures      list which clients send which versions, and which releases reject them
     read_logs           read the rows of kafka_log as a DataFrame, planned by workers
 
-A task processes a segment or a partition and returns a few numbers. Records go from file to file, never through the JVM
-or to the driver. docs/spark-jobs.md is the guide.
+A task processes a segment or a partition, and returns only a few numbers. The task writes records directly to files, so
+they never pass through the JVM or the driver. docs/spark-jobs.md is the guide.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

@@ -1,6 +1,6 @@
 """`audit_captures`: which clients send which API versions, and which broker releases reject them.
 
-Captures are read without bodies. Only one small row per client, API and version in a task is shuffled.
+Message bodies are not read. Each task sends only one small row per client, API and version to the shuffle.
 """
 
 import json
@@ -68,7 +68,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return each request version with its first and last release, and whether `refused_by` has it."""
+    """Return each request version with its first and last release, and whether `refused_by` supports it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

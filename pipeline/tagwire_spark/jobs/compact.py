@@ -3,7 +3,8 @@
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
 batch headers, find the last offset of each key, and rewrite the segments. Between the rounds the driver combines the
 facts about a log (`tagwire.log.batch_summary`), and a shuffle of keys and offsets finds the last record of each key
-(`last_offsets`). Values go from file to file. The library's compaction rule decides, so the output has the same bytes.
+(`last_offsets`). Values are never shuffled. The library's compaction rule decides, so the output is byte for byte that
+of `tagwire log compact`.
 """
 
 import time
@@ -54,11 +55,12 @@ def compact_logs(
     """Write partitions to a folder with only the last record of every key; return the partition reports in order.
 
     `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
-    call. A path may be a URL, whose file system receives the `storage_options`. So may `output`, which is then made in
-    the `work_folder` and uploaded. `output` appears only when it is complete. Raises PipelineError, LogPathError.
+    call. A path may be a URL; `storage_options` are for its file system. `output` may also be a URL; the output is then
+    made in the `work_folder` and uploaded. `output` appears only when it is complete. Raises PipelineError,
+    LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    compaction = Compaction(**rules)  # raises here if the rules are invalid
+    compaction = Compaction(**rules)  # raises for invalid rules
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -85,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # A partly compacted log needs the keys after the compacted part, not only their offsets.
+        # If a log was partly compacted before, the keys after that part are needed, not only their offsets.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -99,7 +101,7 @@ class _Log:
         """The segments to compact."""
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
-    # ------------------------------------------------------------ units, each with its bytes
+    # ------------------------------------------------------------ units, each with its size in bytes
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
         """Return the partition as one unit."""
@@ -112,7 +114,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit for each segment that reads its batch headers."""
+        """Return a unit for each segment; it reads the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -127,7 +129,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit for each compacted segment that finds its keys."""
+        """Return a unit for each segment to compact; it finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -135,7 +137,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units that rewrite the compacted segments, and copy the others."""
+        """Return units that rewrite the segments to compact, and copy the others."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -224,7 +226,7 @@ def do_unit(
 
 
 def companion_files(partition: Partition) -> Iterator[Path]:
-    """Yield the small files of a partition that belong to no segment: producer snapshots, checkpoints and others."""
+    """Yield a partition's small files that belong to no segment, such as producer snapshots and checkpoints."""
     for path in partition.each_file():
         name = log_file(path)
         if name is None or name.kind not in (*SEGMENT_FILES, "checkpoint"):
@@ -271,7 +273,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Return the attempt's name and its reports with the segment names."""
+    """Return the attempt's name, and its reports by segment name."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

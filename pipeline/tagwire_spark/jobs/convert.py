@@ -1,9 +1,9 @@
 """`convert_logs`: `tagwire log convert`, segment by segment on all workers.
 
-Segments are converted independently. Only a transaction index can depend on earlier segments, because a transaction may
-begin in one segment and be aborted in another. So each task returns the transactions open at its end, and a second
-round rebuilds the index of segments that begin with open transactions. The output equals that of `tagwire log convert`,
-byte for byte.
+Segments are converted independently, except for the transaction index: a transaction may begin in one segment and be
+aborted in another. So each task returns the transactions that are open at the end of its segment, and a second round
+rebuilds the index of segments that begin with open transactions. The output equals that of `tagwire log convert`, byte
+for byte.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,9 +53,9 @@ def convert_logs(
 ) -> list[ConvertReport]:
     """Write partitions to a folder in another format, codec or batch size; return the segment reports in order.
 
-    A path is a partition folder, or a log folder, whose broker files are then copied as well. It may be a URL, whose
-    file system receives the `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded.
-    `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
+    A path is a partition folder, or a log folder, whose broker files are then copied as well. It may be a URL;
+    `storage_options` are for its file system. `output` may also be a URL; the output is then made in the `work_folder`
+    and uploaded. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
@@ -85,7 +85,8 @@ def _converted(
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     """Convert the segments; return them and their results."""
-    # Segments come from a generator and are freed at once: a million segment objects would fill the driver's memory.
+    # Take segments from a generator and free each one at once: a million segment objects would fill the driver's
+    # memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found
@@ -103,7 +104,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment, kept as a compact JSON list because the driver holds one per segment."""
+    """The result of converting a segment. A compact JSON list, because the driver holds one per segment."""
 
     attempt: str
     counts: list[int]

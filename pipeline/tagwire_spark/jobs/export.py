@@ -37,14 +37,14 @@ class ExportReport(NamedTuple):
     records: int
     batches: int
     kept: int
-    """Batches whose bytes are also stored whole: compressed ones, markers, and those in older formats."""
+    """Batches that are also stored as bytes: compressed batches, markers, and older formats."""
     bytes: int
     parquet_bytes: int
     """Size of the segment's part of the table."""
     exact_bytes: int
     """Size of the bytes stored outside the table."""
     damage: tuple[tuple[int, str], ...]
-    """Positions and reasons of invalid batches and unreadable records: their bytes are stored without rows."""
+    """Positions of invalid batches and unreadable records, with reasons. Their bytes are stored without rows."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON-compatible dict."""
@@ -53,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part, the location of its files, and the partition if it is a segment."""
+    """A part, the location of its files, and the partition if the part is a segment."""
 
     part: Part
     folder: Path
@@ -86,10 +86,11 @@ def export_logs(
     """Export logs to a folder as Parquet, with all their other files; return the segment reports in order.
 
     A path is a partition folder, or a folder above partitions, which is exported as a whole; several paths keep their
-    own names below `output`. A path may be a URL, whose file system receives the `storage_options`. So may `output`,
-    which is then made in the `work_folder` and uploaded. `columns` are columns of `kafka_log`, by default all; topic
-    and partition are always folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they
-    are kept and reported. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
+    own names below `output`. A path may be a URL; `storage_options` are for its file system. `output` may also be a
+    URL; the output is then made in the `work_folder` and uploaded. `columns` are columns of `kafka_log`, by default
+    all; topic and partition are always folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE;
+    then they are kept and reported. `output` appears only when it is complete. Raises FormatError, PipelineError,
+    LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")

@@ -1,7 +1,7 @@
 """Export a part on a worker: a segment as record rows and extra pieces, other files as pieces only.
 
-The code of the source `kafka_log` makes the rows. A second pass over the batches finds those that can be rebuilt from
-their rows to the byte, and stores the others whole. So the import never changes what readers of the table see.
+The source `kafka_log` makes the rows. A second pass over the batches checks which of them can be rebuilt exactly from
+their rows, and stores the bytes of all others. So exact restoring never affects the table's rows.
 """
 
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""The folder with the rows of an attempt; pieces are in `EXACT`."""
+"""Folder for the rows of an attempt; pieces are in folder `EXACT`."""
 _CHUNK: Final = 4 << 20
 """Bytes per piece of a file that is not a segment."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""Bytes gathered before they become columns."""
+"""Bytes of pieces to gather before writing them as columns."""
 
 
 class ExportOptions(NamedTuple):
@@ -144,7 +144,7 @@ class _Segment:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Add every byte as a piece; return the number of batches, and the number stored whole."""
+        """Add every byte as a piece; return the number of batches, and of batches stored as bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -161,7 +161,7 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Add a batch. Returns whether its header was enough, so that its records need not be stored."""
+        """Add a batch's header. Returns whether the header is enough, so that the records need not be stored."""
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:

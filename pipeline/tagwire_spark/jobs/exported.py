@@ -5,11 +5,11 @@
         _exact/part-00000                               the bytes that the records don't hold, also as Parquet
         _export.json                                    which log files are in which part
 
-Spark, pyarrow and pandas ignore names that begin with `_`: they see a table of records, partitioned by topic and
-partition.
+Spark, pyarrow and pandas ignore names that begin with `_`, so they see only a table of records, partitioned by topic
+and partition.
 
-The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece is bytes, zeros, or the header of a
-batch whose records are in the table; the import joins both.
+The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece holds bytes, a run of zeros, or the
+header of a batch whose records are in the table; the import joins header and records.
 """
 
 import json
@@ -30,7 +30,7 @@ from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
-"""Version of the layout; raised when an older reader would misread it."""
+"""Layout version, to be raised if an older reader would misread the new layout."""
 
 HEAD: Final = "head"
 BYTES: Final = "bytes"
@@ -68,7 +68,7 @@ class Part(NamedTuple):
     files: tuple[tuple[str, int], ...]
     """File names and sizes."""
     rows: str | None = None
-    """The table file with the records, relative to the root of the export."""
+    """The table file with the records, as a path relative to the root of the export."""
 
     @property
     def name(self) -> str:
@@ -189,7 +189,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Discard the file. A writer left open would later write its footer into a new file of that name."""
+        """Discard the file. A writer that stays open would later write its footer into a new file of the same name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -2,9 +2,9 @@
 
     lasts/ID/7          the offsets of one task for partition number 7
 
-A file holds ascending int64 offsets. Each task after the shuffle has a folder; Spark sizes these tasks by bytes.
-Rewriting a segment reads its offset range from each folder. Values are never shuffled, and a key is shuffled once per
-array of a segment's records that contains the key.
+A file holds ascending int64 offsets. Each task after the shuffle has a folder; Spark sizes these tasks by bytes. The
+task that rewrites a segment reads the segment's offset range from each folder. Values are never shuffled, and a key is
+shuffled only once for each record array that contains it.
 """
 
 import sys
@@ -34,7 +34,7 @@ from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 _KEYS: Final = "log int, key binary, offset long"
 _KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
@@ -48,8 +48,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offsets of the segments' keys to the job's folder; return their number for each partition.
 
-    A unit is the partition number, the sent segment, and the part of the survey about the segment. Raises
-    PipelineError.
+    A unit is the partition number, the segment as sent, and the segment's part of the survey. Raises PipelineError.
     """
     if not units:
         return {}
@@ -77,7 +76,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file, each read on access."""
+    """The offsets in a file, read one at a time on access."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -110,7 +109,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records whose keys count: neither markers nor records of aborted transactions."""
+    """Return a mask of the records that count for compaction: neither markers nor records of aborted transactions."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts

@@ -6,8 +6,8 @@
         whole/                  becomes the output, by one rename
 
 An output at a URL is made in the same way in a work folder, and then uploaded (`uploads`). Each attempt of a unit
-writes to a folder of its own and returns its name. Spark accepts one result for each unit; the output of other attempts
-is ignored and removed at the end.
+writes to its own folder and returns the folder name. Spark accepts one result for each unit; the folders of other
+attempts are ignored, and removed at the end.
 """
 
 import re
@@ -31,7 +31,7 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.uploads import begin_upload, upload
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Also matches one slash, since `Path` merges two."""
+"""Also matches a URL with one slash, since `Path` merges two slashes."""
 
 
 class Staged:

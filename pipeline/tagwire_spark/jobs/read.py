@@ -1,11 +1,11 @@
 """`read_logs`: a read planned by Spark's workers, for logs of hundreds of thousands of segments.
 
-Spark asks a data source for all tasks at once, in one process on the driver. Here the driver only lists the partition
-folders. A first stage lists and splits their segments, a shuffle distributes the splits among tasks, and a second stage
-reads them as the source `kafka_log` does.
+A Spark data source must plan all tasks in one process on the driver. Here, the driver only lists the partition folders.
+A first stage lists and splits their segments on workers, a shuffle distributes the splits among tasks, and a second
+stage reads them as the source `kafka_log` does.
 
-A commit of `kafka_log` may change several partitions, which different tasks list. So the driver notes the commit number
-of each log folder, and a task that finds another number fails.
+A `kafka_log` commit may change several partitions that are listed by different tasks. So the driver notes the commit
+number of each log folder, and a task fails if it finds another number.
 """
 
 import glob
@@ -80,7 +80,7 @@ def read_logs(
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Return the splits of a query, several per row, as workers find them. Raises PipelineError."""
     units = _units(query)
-    if not units:  # a write without rows
+    if not units:  # the output of a write without rows
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -137,12 +137,12 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that a path or pattern matches; tasks filter the partitions."""
+    """Yield the segments and partition folders that a path or pattern matches; the tasks later filter partitions."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(location):  # so that the listing matches the commit number
+            with settled_location(location):  # the listing must match the commit number
                 every = [location.local] if location.local.is_file() else counted_folders(location.local)
                 for each in every:
                     above = _above(str(each))

@@ -1,7 +1,7 @@
 """`import_logs`: restore logs exported by `export_logs`, byte for byte.
 
-Every piece of a file has its position and size, and every batch that is rebuilt from records has a checksum. So a file
-is restored exactly, or it is rejected and there is no output at all.
+Every piece of a file has its position and size, and every batch that is rebuilt from records has a checksum. So either
+all files are restored exactly, or an error is raised and there is no output.
 """
 
 from bisect import bisect_right
@@ -53,9 +53,9 @@ def import_logs(
 ) -> list[ImportReport]:
     """Restore the logs of an export to a folder; return the file reports in order.
 
-    All exported files are restored byte for byte. The export may be a URL, whose file system receives the
-    `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded. `output` appears only when
-    it is complete. Raises PipelineError, LogPathError.
+    All exported files are restored byte for byte. The export may be a URL; `storage_options` are for its file system.
+    `output` may also be a URL; the output is then made in the `work_folder` and uploaded. `output` appears only when it
+    is complete. Raises PipelineError, LogPathError.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -108,7 +108,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files; return how many batches of each were rebuilt from records."""
+        """Write all files; return for each the number of batches rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -176,7 +176,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch at a position; positions must be requested in order."""
+        """Return the records of the batch at a position. Positions must be requested in ascending order."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions
@@ -188,7 +188,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Whether there are rows left; loads the next row group if needed."""
+        """Whether any rows are left; loads the next row group if needed."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

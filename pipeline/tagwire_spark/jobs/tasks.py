@@ -1,7 +1,7 @@
-"""Run units of work on workers: a unit goes out and a JSON value comes back, never records.
+"""Run units of work on workers. Units and results are small JSON values, never records.
 
 Large units start first and small ones share a task, so that no long task starts last. Spark may run a unit several
-times, even concurrently, so the work's writes must be repeatable (see `outputs`).
+times, even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
 """
 
 import json
@@ -22,7 +22,7 @@ from tagwire_spark.worker import settle_worker
 TASK_BYTES: Final = 64 << 20
 """Maximum total bytes of units that share a task."""
 _OPENING: Final = 1 << 20
-"""Overhead per unit, in bytes."""
+"""Overhead of opening a unit, as an equivalent number of bytes."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -36,10 +36,10 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Repeat a job from listing its logs on if they changed while it read them, at most three times in all.
+    """Run a job; if logs change while it reads them, list the logs and run it again, three times at most.
 
-    A running broker compacts and deletes segments, and a task can't list a log again, because other tasks have parts of
-    the same listing.
+    A running broker compacts and deletes segments. A task can't list a log again, because other tasks use the same
+    listing.
     """
 
     @wraps(job)

@@ -1,7 +1,7 @@
 """The units of log jobs: segments in folders that all workers mount, or at URLs.
 
-A folder is listed once, on the driver. A segment's inode, or the listing entries of its files at a URL, go to its
-task, which raises an error if the segment has been replaced or removed.
+A folder is listed once, on the driver. Each task gets the inode of its segment, or for a URL the listing entries of the
+segment's files, and raises an error if the segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class SegmentUnit(NamedTuple):
     topic: str
     target: str
     listed: Sequence[Listed] | int
-    """The inode of a local segment, or the listing entries of a segment at a URL and of its indexes."""
+    """The inode of a local segment, or the listing entries of a remote segment and its indexes."""
 
     @property
     def place(self) -> Path | str:
@@ -145,7 +145,7 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the small files of remote partitions: broker files, and the files that `files` returns for a partition.
+    """Fetch the small files of remote partitions: broker files, and the files that `files` lists for a partition.
 
     Raises PipelineError, LogPathError.
     """
@@ -163,7 +163,7 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the log folders and their places in the output, except where the path is a partition itself."""
+    """Return the log folders with their paths in the output; not for a path that is itself a partition."""
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 
 

@@ -1,7 +1,7 @@
 """Upload a job's output to object storage: tasks upload its files, and a `kafka_log` commit publishes them.
 
-Jobs move and reread their files before the output is complete, so they need a folder that the driver and all workers
-see. For the upload, each task puts files below a hidden prefix, and one commit copies all of them into place. So a
+Before its output is complete, a job moves and rereads files, so it needs a folder that the driver and all workers can
+access. For the upload, each task puts files below a hidden prefix, and one commit copies all of them into place. So a
 reader of `kafka_log` sees all of the output or nothing; for other readers `_SUCCESS` comes last.
 """
 
@@ -20,7 +20,7 @@ from tagwire_spark.jobs.tasks import run_units
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
-    """Start a job that writes to an empty prefix.
+    """Start the upload to an empty prefix.
 
     Raises LogPathError if the prefix has objects, and PipelineError if it can't be written.
     """

@@ -36,10 +36,10 @@ def whatif_logs(
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
-    """Measure logs as they would be in another format, by kind of batch; nothing is written.
+    """Measure the size that logs would have in another format, by kind of batch; nothing is written.
 
-    A path is a segment, or a folder with partitions in or below it; or such a URL, whose file system receives the
-    `storage_options`. Raises FormatError, LogPathError, PipelineError.
+    A path or URL names a segment, or a folder that is a partition or has partitions below it. `storage_options` are for
+    the file system of URLs. Raises FormatError, LogPathError, PipelineError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     found = WhatIf(conversion_of(how), against)

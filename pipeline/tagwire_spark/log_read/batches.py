@@ -29,7 +29,7 @@ from tagwire_spark.log_read.splits import Split
 CUT_OFF: Final = "TWL101"
 """The rule for a batch that is cut off."""
 _SMALL: Final = 1 << 16
-"""Batches up to this size are read faster than Python decides to skip them."""
+"""Up to this size, reading a batch is faster than deciding in Python whether to skip it."""
 
 
 @contextmanager
@@ -60,13 +60,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                if behind is not None and split.is_last and error.rule == CUT_OFF:  # not completely written yet
+                if behind is not None and split.is_last and error.rule == CUT_OFF:  # the batch is still being written
                     return
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                if reached is None or reached >= split.first_offset:  # the damage may have requested rows
+                if reached is None or reached >= split.first_offset:  # the damaged bytes may have held requested rows
                     yield piece
                 position = piece.end
                 continue
@@ -76,21 +76,21 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                behind = piece.batch.base_offset  # a single one may have a wrong offset, which no checksum covers
+                behind = piece.batch.base_offset  # no checksum covers the offset, so one batch alone may be wrong
                 position += piece.batch.size
                 continue
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
-            if reached >= split.end_offset:  # later bytes may not be written yet
+            if reached >= split.end_offset:  # the following bytes may still be unwritten
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError for a batch that is not between the previous batch and the next segment.
+    """Raise LogError if the offsets of a batch are not between the previous batch and the next segment.
 
     No checksum covers the base offset. If neither of two batches is requested, their order is not checked.
     """
@@ -121,7 +121,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Whether files next to the partition explain a segment's early end. Raises LogError, PipelineError."""
+    """Whether files next to the partition explain why a segment ends early. Raises LogError, PipelineError."""
     with ExitStack() as stack:
         if is_remote(split.file):
             location = received(folder_of(split.file), (), stack, query.storage)
@@ -131,7 +131,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Whether a batch may have requested rows, according to its header."""
+    """Whether a batch may have requested rows, judging by its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -149,8 +149,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the split's first relevant batch, and the offset before it. Raises LogError.
 
-    If the split begins with damage, that offset prevents bytes within the damage from being read as a batch, as it does
-    for a task that reads the preceding bytes.
+    If the split begins with damage, the offset prevents bytes within the damage from being taken for a batch. A task
+    that reads the preceding bytes does the same.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -188,7 +188,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the batch position from the index if that batch is whole; otherwise 0."""
+    """Return the batch position from the index if there is a whole batch at that position; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -201,17 +201,17 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return the index entry at or before the split as a hint; None if there is none."""
+    """Return the index entry at or before the start of the split as a hint; None if there is none."""
     if split.start == 0:
         return None
-    # Unless permissive, start one batch earlier: the first batch's offset is checked against the previous one.
+    # Unless permissive, start one batch earlier, to check the first batch's offset against the previous batch.
     place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(place, 1) if entries else None
     except (LogError, LogPathError):
-        return None  # the index is only an optimization
+        return None  # the index only saves time
     if found is None or not 0 < found[1] <= split.start:
         return None
     return found[1], (name.base_offset if name else 0) + found[0]

@@ -1,7 +1,7 @@
 """The columns of `kafka_log`: names, types, and their conversion from log columns to Spark's Arrow columns.
 
-The first eight are the columns of Spark's own Kafka source, so that queries carry over. Each column is one table row:
-name, type, and the columns of `tagwire.log.columns` that its values are made from.
+The first eight are the columns of Spark's own Kafka source, so queries for that source work here as well. Each column
+is defined by one row of a table: name, type, and the columns of `tagwire.log.columns` that its values come from.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
@@ -28,7 +28,7 @@ _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
-    """The topic, partition and file of all records of a split."""
+    """The topic, partition and file that all records of a split share."""
 
     topic: str
     partition: int
@@ -152,7 +152,7 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Return a column that the log has under this name, or under `needed`."""
+    """Return a column with the values of the log column of this name, or of `needed`."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 

@@ -1,8 +1,8 @@
 """Find the ends of growing logs, and the offsets that a number of bytes reaches.
 
-A log ends after its last whole batch. A batch after that is still being written: it is cut off, or, in a preallocated
-file, its rest is zeros, so the checksum of the last batch is verified. If a whole batch follows later in the file, the
-gap is damage, not the end.
+A log ends after its last whole batch. The broker may still be writing the next batch: then the file ends within it or,
+if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch follows
+later in the file, the bytes between are damage, not the end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,14 +25,14 @@ class LogEnd(NamedTuple):
     position: int
     """Position in the last segment."""
     rest: int
-    """Bytes of the last segment after its last batch: not written yet, or zeros."""
+    """Bytes of the last segment after its last batch: an unfinished batch, or zeros."""
 
 
 def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
     """Return the end of a log's whole batches, from the headers of its last batches; None without segments.
 
-    Set the last segment's `end` to the position to hide what follows from all later readers. Raises LogError for damage
-    before the end, unless `permissive`.
+    Set the last segment's `end` to the position, so that all later readers ignore the bytes after it. Raises LogError
+    for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -54,7 +54,9 @@ def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the end offset of the batches from `start` with at most `most` bytes; at least one. Raises LogError."""
+    """Return the end offset of the batches from `start` on that fit in `most` bytes; at least one batch. Raises
+    LogError.
+    """
     reached = start
     for span in _spans(partition, start, format):
         most -= span.size
@@ -72,7 +74,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Whether a segment may end early: the log was compacted, or `kafka_log` wrote rows with gaps.
+    """Whether a segment may end early for a good reason: the log was compacted, or `kafka_log` wrote rows with gaps.
 
     Raises LogError, PipelineError.
     """
@@ -107,7 +109,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return a position, from the index if valid, at or before the batch of an offset (None: the last batch)."""
+    """Return a position at or before the batch of an offset (None: the last batch), from the index if it is valid."""
     try:
         entry = segment.index_entry(offset)
         if entry is not None:
@@ -120,7 +122,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the spans of batches up to one that is not completely written."""
+    """Yield the spans of the last batches, up to an incompletely written one."""
     last = -1
     while not scan.ends_at(position):
         try:

@@ -1,8 +1,8 @@
 """Apply Spark filters to a query, to read less.
 
 Partition filters select files, and the record readers apply offset filters: Spark does not apply these again, and
-EXPLAIN shows them as pushed. Timestamp filters only reduce what is read, since times are coarser here than Spark's. All
-other filters are left to Spark.
+EXPLAIN shows them as pushed. Timestamp filters only reduce the amount read, since record timestamps are coarser than
+Spark's. Spark applies all other filters.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # rows with errors have no offset
+            left.append(each)  # Spark applies it too: error rows have no offset
     return query, left
 
 

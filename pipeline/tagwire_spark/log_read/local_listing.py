@@ -1,7 +1,8 @@
 """A cache of local listings for streams: a trigger without changes costs two `stat` calls per partition.
 
-A folder's modification time shows whether files were added, removed or renamed, and a segment's whether it was written
-to. File systems round these times. So a listing is kept only if the last change was a while ago.
+The modification time of a folder shows whether files were added, removed or renamed; that of a segment, whether it was
+written to. File systems round these times, so two changes in quick succession may look like one. So a listing is cached
+only if the last change is not too recent.
 """
 
 import os
@@ -17,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Nanoseconds after which a modification time reliably shows every change."""
+"""Age in nanoseconds after which a modification time reliably reveals a later change."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -1,8 +1,7 @@
 """Check that the topics and partitions in options exist: `subscribe`, `assign`, and offsets and times.
 
-A wrong name would read nothing, or be ignored, without an error. So an unknown name is rejected, as in Spark's Kafka
-source. `subscribePattern` reads whatever matches, as in that source. A stream waits for a topic that may be created
-later.
+Otherwise a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are rejected, but
+`subscribePattern` may match nothing. A stream waits for a topic that may be created later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -21,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError for a topic or partition in the options that doesn't exist.
 
-    `there` returns all partitions, or None if the log may be empty. It is called only if some names are not among the
-    partitions in `seen`.
+    `there` returns all partitions, or None if the log may be empty. It is called only if `seen` lacks some of the
+    names.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {

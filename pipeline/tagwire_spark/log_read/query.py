@@ -51,7 +51,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
-"""All partitions of a topic, in requested offsets."""
+"""Stands for all partitions of a topic in requested offsets."""
 NO_OFFSET: Final = 1 << 63
 """Greater than every offset."""
 
@@ -74,7 +74,7 @@ class LogQuery(NamedTuple):
     min_tasks: int = 1
     """Minimum number of tasks."""
     drops: bool = False
-    """Whether to leave out what `permissive` would report."""
+    """Whether to omit the errors that `permissive` would report as rows."""
     control: bool = False
     committed: bool = False
     from_log_start: bool = False
@@ -94,9 +94,11 @@ class LogQuery(NamedTuple):
     """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics in filters. Filters may name missing topics and partitions; so may the next three fields."""
+    """The topics that filters allow. Unlike options, filters may name missing topics and partitions; so may the next
+    three fields.
+    """
     numbers: tuple[int, ...] | None = None
-    """Partitions of any topic."""
+    """The partition numbers that filters allow, for any topic."""
     first_offset: int = 0
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
@@ -119,7 +121,7 @@ class LogQuery(NamedTuple):
 
 
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options without Kafka connection options, with a warning about these.
+    """Return the options without Kafka connection options, with a warning about the removed ones.
 
     `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that have a replacement.
     """
@@ -251,7 +253,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would give characters
+        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would be read as characters
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -259,7 +261,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Return offsets by partition; the first word, or its number in JSON, means no bound."""
+    """Return offsets by partition. The first word, or the number that means the same in JSON, is no bound."""
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
@@ -271,7 +273,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a number per partition from JSON; a word for a topic is for the partition ALL. Raises PipelineError."""
+    """Parse a number per partition from JSON; a word given for a topic is stored under partition ALL. Raises
+    PipelineError.
+    """
     try:
         value = json.loads(options.text(name))
         return {

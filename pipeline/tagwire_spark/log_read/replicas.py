@@ -1,4 +1,4 @@
-"""Detect replicas of a partition, in several broker folders or reached by several paths, so that none is read twice."""
+"""Detect replicas of a partition, in several broker folders or on several paths, so that no record is read twice."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,8 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return each segment once, from one folder per partition. Raises PipelineError for replicas.
 
-    Option replicas=longest keeps the folder whose last segment begins last, or is the largest.
+    With the option replicas=longest, the folder whose last segment begins last is used, or else the one with the
+    largest last segment.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     for whole in wholes:
@@ -49,5 +50,5 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name (with the base offset in 20 digits) and the size of the last segment."""
+    """Return the name (the base offset in 20 digits) and size of the last segment."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

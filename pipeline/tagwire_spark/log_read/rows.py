@@ -1,7 +1,7 @@
 """Turn the batches of a task's splits into Arrow batches for Spark, with only the requested columns.
 
-An Arrow batch continues across splits until it is full, because a batch costs Python and Spark more than a small
-segment does. So the engine notes each row's file, from which its split is found.
+An Arrow batch is filled from several splits, because each batch costs Python and Spark more than a small segment does.
+So the engine notes each row's file, which identifies the split.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
@@ -81,8 +81,8 @@ def rows_of_task(
 ) -> Iterator[Any]:
     """Yield the rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
 
-    `refused` is called with the error of an unreadable split, and with the split. By default it raises the error; if it
-    returns, the remaining splits are read. Raises PipelineError.
+    `refused` is called with the error of an unreadable split and with the split. By default it raises the error; if it
+    returns, reading continues with the next split. Raises PipelineError.
     """
     settle_worker()
     rows = _Rows(splits, query, arrow_schema(schema))
@@ -125,10 +125,10 @@ class _Rows:
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
-        """The splits whose rows are in the batch, by the file names that the engine reports."""
+        """The splits with rows in the batch, by the file names that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the columns that decide which rows are requested."""
+        """Yield the columns needed to decide which rows are requested."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -167,7 +167,7 @@ class _Rows:
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Yield the requested rows as Spark gets them; nothing if there are none."""
+        """Yield the requested rows in Spark's form; nothing if there are none."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -236,12 +236,12 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return each row's bound, from its split."""
+        """Return the bound for each row, taken from its split."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks for the requested times: batches that may have late enough records, or matching records."""
+        """Yield masks by requested times: of batches that may have records in the range, or of the matching records."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -253,18 +253,20 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Reject a log whose indexes lack a transaction that a marker aborts. Raises PipelineError, LogError."""
+        """Reject a log with an abort marker whose transaction is missing from the indexes. Raises PipelineError,
+        LogError.
+        """
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, the kind of a marker is unknown
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, markers of both kinds look alike
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that transactions don't hide, computed once per batch."""
+        """Return a mask of the rows not hidden by transactions, computed once per batch."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -282,7 +284,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """One pass over the files of splits, which treats invalid bytes like `split_pieces`."""
+    """One pass over the files of splits; it handles invalid bytes like `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -296,7 +298,7 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that fill up within a split, and each Damage; keep the remaining rows. Raises LogError."""
+        """Yield the arrays that fill up within a split, and each Damage; buffer the remaining rows. Raises LogError."""
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
@@ -307,7 +309,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # One batch after the end may have a wrong offset, which no checksum covers. A second one confirms the end.
+            # A batch beyond the end may only have a wrong offset, which no checksum covers. A second such batch
+            # confirms the end.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -326,12 +329,12 @@ class _SplitPass(Pass):
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # later bytes may not be written yet
+            if last is None:  # the following bytes may still be unwritten
                 rows.leave(split.end, None)
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # only its records or its offsets are wrong
+        batch = _whole_batch(scan, rows.position)  # only its records or offsets are invalid
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -347,13 +350,13 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`; None if unknown."""
+        """Return the offset after `last`; None if `last` is unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
         """Return the last offset before an error at this position; None if `split_pieces` ends earlier.
 
-        The batches are read again, because the last batch that the engine has read may have a wrong offset.
+        This reads the batches again, because the last batch that the engine read may have a wrong offset.
         """
         last = self.before
         try:

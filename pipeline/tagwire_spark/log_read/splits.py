@@ -1,9 +1,9 @@
 """Plan splits on the driver: which bytes of which segments each task reads. Planning reads no records.
 
-A split owns the batches that begin in its byte range, and ranges are cut at any byte. A task finds its first batch by
-the index entry before the cut if a whole batch of that offset is there, and otherwise by reading the headers of all
-batches before it. So a wrong index costs time but never a record, and planning reads an index only if a query begins
-within a segment.
+A split consists of the batches that begin in its byte range; a range may begin at any byte. To find its first batch, a
+task follows the last index entry before the range if this leads to a whole batch with that offset; otherwise it reads
+the headers of all batches before the range. So a wrong index costs time but never loses a record. Planning reads an
+index only if a query begins within a segment.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -32,12 +32,12 @@ from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""From about this many tasks on, tasks grow instead: Spark's driver keeps and pickles every task."""
+"""Above about this many tasks, tasks become larger instead, because Spark's driver keeps and pickles every task."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
 """Number of file names listed in an error."""
 _OPENING: Final = 1 << 17
-"""Overhead per segment, as an equivalent number of bytes; `_FETCHING` for a remote segment."""
+"""Overhead of opening a local segment, as an equivalent number of bytes; `_FETCHING` for a remote segment."""
 _FETCHING: Final = 1 << 20
 
 
@@ -49,9 +49,9 @@ class Split(NamedTuple):
     partition: int
     start: int
     end: int
-    """The split has the batches that begin in `start` <= position < `end`."""
+    """Batches that begin at `start` <= position < `end` belong to the split."""
     hint: tuple[int, int] | None
-    """A position at or before the first requested batch, and the offset that the index has there."""
+    """A position at or before the first requested batch, and the offset of its index entry."""
     first_offset: int
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""
@@ -65,7 +65,7 @@ class Split(NamedTuple):
     stop: int | None = None
     """End of the whole batches of a segment that may still grow; None for the end of the file."""
     offset_index: tuple[str, FileState] | None = None
-    """The index of a remote segment, in which the task looks up its first batch."""
+    """The index of a remote segment, where the task looks up its first batch."""
 
 
 def plan(query: LogQuery) -> list[Split]:
@@ -94,8 +94,8 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits of a query in one partition folder or segment.
 
-    The caller must check whether a commit changes the log folder meanwhile; this function does not, because the check
-    costs as much as reading all partitions. Raises PipelineError.
+    The caller must check that no commit changes the log folder meanwhile. This function does not, because the check
+    reads all partitions. Raises PipelineError.
     """
     wholes: list[Split] = []
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the bytes per task: the requested number, if the number of tasks allows it."""
+    """Return the bytes per task: as requested, unless this would make too many tasks."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -120,8 +120,8 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """Yield the locations of paths and patterns. Raises PipelineError.
 
-    Pattern matches that are not segments, or are partition folders being moved or deleted, are skipped; to read these,
-    name them.
+    Files that match a pattern but are not segments are skipped, and so are partition folders being moved or deleted. To
+    read these, give their exact path.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -154,14 +154,14 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # A write was committed meanwhile, without a lock to stop it; or a broker removed a listed file.
+            # Either a write was committed meanwhile, as no lock prevents this, or a broker removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
 
 @contextmanager
 def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
-    """Hold a location that `kafka_log` wrote, so that no commit moves files in it. Raises PipelineError."""
+    """Hold a location that `kafka_log` wrote, so that commits can't move its files. Raises PipelineError."""
     with ExitStack() as stack:
         for folder in sorted(_written_to(location.local, partitions)):
             if is_remote(location.origin):
@@ -196,14 +196,14 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that may have requested rows, and a split of the whole segment."""
+    """A segment that may have requested rows, and a split that covers all of it."""
 
     segment: Segment
     whole: Split
 
 
 def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except where their names rule out requested rows."""
+    """Yield the segments of a location, except segments whose names show that they have no requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -213,7 +213,8 @@ def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
-    """Yield the requested partitions in a folder, which may be a partition itself; other folders are not listed.
+    """Yield the requested partitions in a folder, which may be a partition itself. Only requested partition folders are
+    listed.
 
     Partitions that are being moved or deleted count only if `location` is the partition folder itself.
     """
@@ -246,7 +247,9 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield a partition's segments, except where names rule out requested rows. Raises PipelineError, LogError."""
+    """Yield a partition's segments, except those whose names show that they have no requested rows. Raises
+    PipelineError, LogError.
+    """
     topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
         return
@@ -278,8 +281,8 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Reject offsets after the log's end, and hide an unfinished batch with option partial.
 
-    Without an index, offsets in a remote segment are not compared with its end, since all of it would have to be read.
-    Raises PipelineError, LogError.
+    The end of a remote segment without an index is not checked, since finding it would require reading the whole
+    segment. Raises PipelineError, LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -310,7 +313,9 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split with a hint for its start; None if the time index shows that all of it is too early."""
+    """Return a segment's split with a hint for its start; None if the time index shows that the whole segment is too
+    early.
+    """
     segment, whole = wanted
     if query.first_timestamp is not None:
         earlier = earlier_part(segment, query.first_timestamp, query.formats)
@@ -331,13 +336,13 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the index entry at or before the first requested offset, unless that is the segment's first."""
+    """Return the index entry at or before the first requested offset; None if the segment begins there."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # the index is only an optimization
+        return None  # the index only saves time
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 
@@ -348,14 +353,14 @@ def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the parts of a segment. Only the first has a hint; tasks look up the others, to relieve the driver."""
+    """Yield the parts of a segment. Only the first has a hint; for the others, the task looks it up, not the driver."""
     if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # without an index, skipping to a part would fetch everything before it
+        step = whole.end  # without an index, a later part would have to fetch all bytes before it
     begin = whole.hint[0] if whole.hint else 0
-    last = whole.end - step // 8  # a small rest is not worth a task of its own
+    last = whole.end - step // 8  # a small remainder is not worth its own task
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # a task reports an empty segment that is not the last
+        if whole.end or whole.next_base != NO_OFFSET:  # a task reports an empty segment before the last
             yield whole
         return
     yield whole._replace(end=starts[0])
@@ -369,7 +374,7 @@ def _bytes(split: Split) -> int:
 
 
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group the splits into tasks: small ones together, since a task costs Spark more than a small segment does."""
+    """Group the splits into tasks. Small splits share a task, which costs Spark more than a small segment does."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

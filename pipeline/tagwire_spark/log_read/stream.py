@@ -1,8 +1,8 @@
 """`spark.readStream.format("kafka_log")`: read growing logs from the end of the last micro-batch.
 
-As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. It is always
-after a whole batch. The rows between two stream offsets depend on nothing else, so a restart from a checkpoint reads
-the same rows again, or continues. All state is in the checkpoint.
+As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. It always
+follows a whole batch. The two offsets of a micro-batch determine its rows, so after a restart from a checkpoint the
+same rows are read again. All state is in the checkpoint.
 """
 
 import time
@@ -76,15 +76,15 @@ _LIMITS: Final = {
 
 _LOOKS: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
-"""Conditions that may be gone in a second attempt."""
+"""Conditions that a retry may overcome."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Retry reading logs after an error: retention may delete a segment between its listing and its reading.
+    """List and read logs again after an error: retention may delete a segment between its listing and its reading.
 
-    The next listing no longer has the segment, and shows whether it was read already. Lasting errors are raised.
+    The new listing lacks the segment, and shows whether it was already read. Lasting errors are raised.
     """
 
     @wraps(look)
@@ -114,7 +114,7 @@ class StreamQuery(NamedTuple):
     limit: ReadLimit
     starts_latest: bool
     min_offsets: int = 0
-    """New offsets that a micro-batch waits for, up to `delay` seconds after the last micro-batch."""
+    """How many new offsets a micro-batch waits for, at most `delay` seconds after the last micro-batch."""
     delay: float = 0
 
 
@@ -147,14 +147,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.names = [*names]
         """The column names in the query."""
         self._target: Ends | None = None
-        """The end of a query that reads what is available now."""
+        """The end of a query that stops at the data available when it starts."""
         self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
         """The listings of remote logs."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """By URL of the last segment: its state when it was read, and the end of the log."""
+        """By URL of the last segment: the segment's state when it was read, and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Fix the end of the query at the current end. Raises PipelineError for partitions that don't exist now."""
+        """Fix the current end as the end of the query. Raises PipelineError for partitions that don't exist now."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -230,7 +230,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
-        if not logs and self._there() == set():  # an unmounted folder is not a deletion
+        if not logs and self._there() == set():  # the folder may be unmounted, not deleted
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
@@ -247,8 +247,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query, and with `is_planned` a split for each requested segment.
 
-        Both come from the same listing: files deleted earlier are missed here, and files deleted later by the task that
-        reads them. Raises PipelineError.
+        Both come from the same listing. So an earlier deletion of a file is noticed here, a later one by the task that
+        reads the file. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -272,10 +272,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
         """Yield the requested partitions of a local folder, reading changed ones again. Raises LogError."""
-        if query.from_log_start:  # depends on files in other folders
+        if query.from_log_start:  # the start is in a file of another folder
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again, since a commit may have moved some
+            for folder in self._listing.folders(location.local):  # listed again, since a commit may move some
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
@@ -304,7 +304,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition up to its last whole batch, also the end for later readers. Raises PipelineError."""
+        """Return a partition up to its last whole batch, where later readers also stop. Raises PipelineError."""
         if end is None:
             return None
         partition.segments[-1].end = end.position
@@ -321,7 +321,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Log(key, partition, first, max(first, offset), name, *identity(partition))
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
-        """Raise PipelineError if unread records are gone."""
+        """Raise PipelineError if records were deleted before they were read."""
         if not self.query.fails_on_loss:
             return
         for key, start in starts.items():
@@ -345,7 +345,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise the error of a split, unless retention deleted its file and that is allowed. Raises PipelineError."""
+        """Raise the error of a split, unless its file was deleted by retention and this is allowed. Raises
+        PipelineError.
+        """
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
         deleted = _is_deleted(split, self.query)
@@ -357,7 +359,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Whether a log proves that a missing segment was deleted: its folder exists and begins after the split.
+    """Whether the log shows that a missing segment was deleted: its folder exists, and the log begins after the split.
 
     A missing folder may be a mount that the worker lacks.
     """
@@ -373,7 +375,9 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Reject a single segment, even if a pattern matches it: new records go to other files. Raises PipelineError."""
+    """Reject a path or pattern match that is a single segment, since new records go to other files. Raises
+    PipelineError.
+    """
     if location.local.is_file():
         text = f"Option path means the file {location.origin}, but a stream reads folders, in which new segments come"
         raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")

@@ -1,9 +1,9 @@
 """Find the part of a segment that is earlier than a requested time, by its time index.
 
-An entry of a `.timeindex` means that no record up to its offset is later than its timestamp. The index of another
-segment, or a damaged one, must not hide records, so an entry counts only if the batch of its offset has exactly that
-timestamp as its latest. Everything after that batch is read, since timestamps may be in any order. File times say
-nothing about records, whose times are set by producers, and no index shows an offset from which all records are later.
+An entry of a `.timeindex` promises that no record up to its offset has a later timestamp. An index that is damaged or
+belongs to another segment must not hide records, so an entry counts only if the batch with its offset has exactly this
+latest timestamp. Everything after that batch is read, since timestamps need not be in order. File times are useless
+here, because producers set record timestamps. No index shows an offset from which on all records are later.
 """
 
 from itertools import islice
@@ -15,14 +15,14 @@ from tagwire.log.scan import Scan
 from tagwire_spark.log_read.ends import position_before
 
 _HEADS: Final = 64
-"""Number of batch headers read after an index entry to find the batch of an offset."""
+"""Number of batch headers to read after an index entry, to find the batch with its offset."""
 
 
 class Earlier(NamedTuple):
     """The part of a segment that is earlier than a time."""
 
     end_offset: int
-    """All records with lower offsets are earlier."""
+    """All records with lower offsets are earlier than the time."""
     is_all: bool
     """Whether the segment ends there."""
 

@@ -1,8 +1,8 @@
 """`startingOffsetsByTimestamp` and `endingOffsetsByTimestamp`: the offset at which a partition reaches a time.
 
-As in Spark's Kafka source, this is the offset of the first record that is not earlier. Later records with earlier times
-count as after it. Segments that are earlier by their time index are not read; of the batches after that only the
-headers are read, up to the batch with the record.
+As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time; everything after
+it is read, even records with earlier timestamps. Segments that are too early by their time index are not read. In the
+first other segments only batch headers are read, up to the batch with the record.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tagwire_spark.options import invalid
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
     """Return the query with the offsets of one partition instead of its times.
 
-    Raises PipelineError for damage, and for a time that no record has reached, unless that means the end.
+    Raises PipelineError for damage, and for a time later than all records, unless this selects the end of the log.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:

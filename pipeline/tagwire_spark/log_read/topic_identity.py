@@ -18,7 +18,7 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Return the partitions of topics recreated between two offsets; these are read from the beginning."""
+    """Return the partitions of topics that were recreated between two offsets; these are read from the beginning."""
     before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)
@@ -27,7 +27,7 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or a log was truncated and continued with other records.
 
-    Unless `fails`, let a new topic start at its beginning; return whether there is one.
+    Unless `fails`, a recreated topic is read from its beginning instead; returns whether there is one.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

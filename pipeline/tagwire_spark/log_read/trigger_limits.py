@@ -19,7 +19,9 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys in a stream's offset that no topic can have: the topic IDs, and the leader epochs of the last records."""
+"""Keys in a stream's offset that can't be topic names; they hold the topic IDs, and the leader epochs of the last
+records.
+"""
 
 
 class Log(NamedTuple):
@@ -34,7 +36,7 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Leader epochs with their first offsets; a different epoch at an offset means a different record."""
+    """Leader epochs with their first offsets. If the epoch at an offset differs, the record was replaced."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the last record before an offset, if known."""
@@ -43,7 +45,7 @@ class Log(NamedTuple):
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Return the end of each partition in a micro-batch: the end of the log, or of its share of the limit."""
+    """Return where a micro-batch ends in each partition: at the end of the log, or at its share of the limit."""
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
@@ -64,7 +66,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # the size of what follows damage is unknown
+                continue  # the size of the bytes after damage is unknown
             ends[key] = min(end, log.end)
     return ends
 
@@ -76,7 +78,7 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Return each partition's share of a limit that must not be exceeded: one unit each, in turn.
+    """Deal out a limit that must not be exceeded to the partitions, one unit at a time, and return each share.
 
     The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
     an order by backlog, a partition could wait long behind others that always grow.
@@ -102,7 +104,7 @@ def _bytes_behind(log: Log, offset: int) -> int:
 
 
 def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
-    """Return the next offsets in Spark's form, always in the same order, because Spark compares strings."""
+    """Return the next offsets in Spark's form. They are sorted, because Spark compares them as strings."""
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset

@@ -1,8 +1,8 @@
 """Find the records of a partition in uncommitted transactions.
 
-Brokers write an aborted transaction into the `.txnindex` of the segment with its marker, and write snapshots of the
-producer state. After the latest snapshot, the batch headers are read; without any snapshot, those of the whole log. A
-process does not read them twice, unless the log has changed there.
+Brokers list an aborted transaction in the `.txnindex` of the segment with its marker, and write snapshots of the
+producer state. Batch headers are read from the latest snapshot on; without a snapshot, from the start of the log. A
+process reads the headers only once, unless the log changes there.
 """
 
 from bisect import bisect_right
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
 
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
@@ -43,16 +43,16 @@ class Transactions(NamedTuple):
     aborted: tuple[tuple[int, int, int], ...]
     """Producer id, first offset, marker offset; sorted, without overlaps within a producer."""
     stable: int
-    """From this offset on a transaction is open, or nothing is known."""
+    """First offset of an open transaction, or after which nothing is known."""
     indexed_to: int = 0
-    """Transactions that end before this offset are known only from indexes, not from the log."""
+    """Below this offset, transactions are known only from indexes, not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
         """Return only the transactions that overlap a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Whether no index lists the transaction of a marker at this offset, if it is an abort marker."""
+        """Whether a marker at this offset, if it is an abort marker, belongs to a transaction that no index lists."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -69,7 +69,7 @@ class Transactions(NamedTuple):
 
 
 class _Reached(NamedTuple):
-    """How far the batches of a partition were read, and the transactions open there."""
+    """The position up to which a partition's batches were read, and the transactions open there."""
 
     file: str
     position: int
@@ -84,7 +84,7 @@ class _Reached(NamedTuple):
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""A cache of this process: a stream needs this at each trigger, and a log without snapshots is read only once."""
+"""A process-wide cache: a stream needs this at each trigger, and a log without snapshots should be read only once."""
 _MOST: Final = 10_000
 """Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}
@@ -96,8 +96,8 @@ def check_abort(
 ) -> None:
     """Reject an abort marker whose transaction is in the log but in no index. Raises PipelineError, LogError.
 
-    A producer may also abort a transaction without records in this partition. That transaction is in no index, and
-    hides nothing. `of_logs` caches the transactions in each folder's batches.
+    An aborted transaction without records in this partition is in no index either; it hides nothing. `of_logs` caches
+    the transactions in the batches of each folder.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -116,7 +116,7 @@ def check_abort(
 def transactions_of(
     partition: Partition, location: Location, query: LogQuery, *, has_indexes: bool = True
 ) -> Transactions:
-    """Return the transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
+    """Return the transactions of a partition. Raises LogError."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for segment in partition.segments
@@ -165,8 +165,8 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, Any]]:
     """Yield the headers of a partition's whole batches, from an offset or from `reached` on, in Arrow batches.
 
-    Raises LogError for damage, unless the query is permissive. Bytes at a log's end that are not a batch may be
-    unfinished; the reader of the rows decides that.
+    Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch;
+    the reader of the rows decides this.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
@@ -204,7 +204,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # the segment is gone or different
+    except (StopIteration, TagwireError):  # the segment is gone, or has changed
         pass
     del _REACHED[key]
     return None

@@ -1,8 +1,7 @@
 """A checksum over records that shows whether two writes of a micro-batch have the same content.
 
-The sum does not depend on the order of records, or on their batches and offsets. Each record's key, value and headers
-are summed as format v2 writes them, because rows that never become Python objects (`row_runs`) are summed as they are
-written.
+The sum does not depend on the records' order, batches or offsets. Key, value and headers of each record are summed as
+format v2 encodes them, because rows that never become Python objects (`row_runs`) are summed while they are encoded.
 """
 
 from collections.abc import Iterable

@@ -47,7 +47,7 @@ _AT_ONCE: Final = 8
 """Remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""Remedy if records were taken out of their batch."""
+"""The remedy if records were removed from their batch."""
 
 
 class Staged(WriterCommitMessage):
@@ -131,13 +131,13 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """The micro-batch was already committed, by a driver that died or while this attempt was late."""
+    """Raised if the micro-batch was already committed: the previous driver died, or this attempt is late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # checked after staging, since a commit removes the folders it finds
+    if is_before(batch, noted_batches(job)):  # after staging, since a commit removes the staging folders it finds
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -150,7 +150,7 @@ def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | No
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
-    """Whether a job is this micro-batch, or an earlier one of the query."""
+    """Whether a job belongs to this micro-batch, or to an earlier one of the query."""
     query, _, number = id.rpartition("-")
     return query == batch.query and number.isdecimal() and int(number) <= batch.number
 
@@ -185,7 +185,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_place):  # segments without offsets stay in task order
+        for segment in sorted(self.segments, key=_place):  # segments without offsets keep the order of tasks
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
@@ -241,7 +241,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """Stage the leader epoch checkpoint, existing and new epochs, if the write begins any."""
+        """Stage the leader epoch checkpoint with old and new epochs, if the write begins a new epoch."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -285,7 +285,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Raise PipelineError if two tasks have written the same offsets."""
+    """Raise PipelineError if two tasks wrote the same offsets."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue

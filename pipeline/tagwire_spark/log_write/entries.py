@@ -22,16 +22,16 @@ class Facts(NamedTuple):
     format: str
     compression: str
     base_offset: int | None
-    """Base offset of the batch, if batches are kept as they were."""
+    """Base offset of the batch, if the original batches are kept."""
     leader_epoch: int
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """The sequence number that offset 0 would have, -1 for none; sequence numbers must advance with the offsets."""
+    """The sequence number of offset 0 if sequence numbers advance with offsets, as they must; -1 for none."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
-    """In milliseconds; None if records have their own timestamps."""
+    """In milliseconds; None if each record has its own timestamp."""
 
     @property
     def log(self) -> str:
@@ -40,7 +40,7 @@ class Facts(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record; its offset is None if the writer assigns one."""
+    """A record; its offset is None if the writer is to assign one."""
 
     facts: Facts
     offset: int | None
@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Return the record of an entry, without a redundant tombstone flag if the format has none."""
+    """Return the record of an entry, without a tombstone flag if the format has none and the flag is redundant."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -99,7 +99,7 @@ def _number(name: object) -> int:
 
 
 class _Columns:
-    """The columns of an Arrow batch as Python values, made on demand."""
+    """The columns of an Arrow batch as Python values, converted on access."""
 
     def __init__(self, batch: Any, target: LogTarget) -> None:
         self.batch = batch
@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value per row: the option's, the column's, or the default for null."""
+        """Return a value per row: from the option or the column; the default for null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -184,5 +184,5 @@ class _Columns:
         return [time if kind == 1 else None for kind, time in pairs]
 
     def _all(self, value: Any) -> Any:
-        """Return the same value for all rows."""
+        """Return the same value for every row."""
         return repeat(value, self.batch.num_rows)

@@ -1,7 +1,7 @@
 """The existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-A log must have one meaning for each magic byte. If the existing batches use the byte for another
-format, nothing is written after them, because the formats could no longer be told apart.
+In one log, each magic byte must mean one format. If existing batches use the byte for another format, the write is
+rejected, because readers could not tell the formats apart.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -21,7 +21,7 @@ from tagwire_spark.log_read.ends import LogEnd, end_of
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
-"""Kept when a partition is overwritten: the topic is the same."""
+"""Files to keep when a partition is overwritten, because the topic stays the same."""
 
 
 class ExistingLog(NamedTuple):
@@ -68,7 +68,7 @@ def transactions_before(log: ExistingLog, written: str) -> Transactions:
 
 
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
-    """Return the files that overwriting the partitions `written` removes; with `others`, those of all logs.
+    """Return the files to remove when the partitions `written` are overwritten; with `others`, the files of all logs.
 
     Raises PipelineError.
     """
@@ -90,6 +90,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats allowed before batches of this one: all with another magic byte."""
+    """Return the formats allowed in batches before this one: all that use another magic byte."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

@@ -1,8 +1,8 @@
 """Identify the micro-batch of a write, so that repeating it has no effect, and detect writes to tables.
 
-Spark gives a micro-batch the same number each time that it runs it, and a query the same id as long as it has its
-checkpoint. A commit notes the last number of each query, and passes on the notes of earlier commits. So numbers up to
-the noted one are already written, whatever their rows are now.
+Spark gives a micro-batch the same number each time it runs, and a query the same id as long as the query has its
+checkpoint. A commit notes the last number of each query, and copies the notes of earlier commits. So all micro-batches
+up to the noted number are already written, even if a repeated one has other rows now.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Local properties of tasks; the first three belong to micro-batches."""
+"""Local properties of tasks; only micro-batches have the first three."""
 
 
 class MicroBatch(NamedTuple):
@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "Spark does not say which micro-batch a task is of; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number))  # no run: a query has only one sink, so a second write is always a repetition
+    return MicroBatch(query, int(number))  # no run: a query has one sink, so a second write is always a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
@@ -54,10 +54,10 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, which then makes no table: a table could not be read.
+    """Raise PipelineError in a task of saveAsTable, so that no table is made, since it could not be read.
 
-    Such a write has ordinary options. But it runs inside the command that makes the table, and apart from foreachBatch
-    no other write runs inside another command.
+    Such a write has ordinary options, but runs inside the command that makes the table. Apart from foreachBatch, no
+    other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
@@ -76,14 +76,14 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Whether this or a later micro-batch was committed; `before` are the notes of the last commit."""
+    """Whether this or a later micro-batch is committed; `before` holds the notes of the last commit."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Whether a write of a micro-batch repeats a committed one.
 
-    Raises PipelineError for a different write by the same run of a query, which would be lost.
+    Raises PipelineError for a second, different write by the same run of a query, because its rows would be lost.
     """
     if not is_before(batch, before):
         return False

@@ -1,7 +1,7 @@
-"""Convert rows of an Arrow batch to records without Python objects, which most writes allow.
+"""Convert rows of an Arrow batch to records without making Python objects, which works for most writes.
 
-The rows of a run share all batch properties, and are of format v2. All other rows are converted one by one (`entries`),
-including rows that can't be written, for the error.
+The rows of a run share all batch properties and use format v2. All other rows are converted one by one (`entries`); so
+are rows that can't be written, to find the error.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tagwire._records import Rows
 
 
-pc: Final[Any] = pyarrow.compute  # type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
 """An offset that no row has."""
 _FEWEST: Final = 16
-"""Average rows per run; shorter runs are faster row by row."""
+"""Minimum average of rows per run; below it, converting row by row is faster."""
 _DEFAULTS: Final = {
     "topic": "",
     "partition": 0,
@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""The meaning of null in the columns with batch properties."""
+"""The default that null means in each column with a batch property."""
 
 
 class RowRun(NamedTuple):
@@ -92,7 +92,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a flat column, and the position of row `start` in them."""
+    """Return the buffers of a flat column, and the index of row `start` in them."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
@@ -119,7 +119,9 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Whether no row has a null header or offset, a tombstone flag that differs, an append time, or is a marker."""
+    """Whether no row is a marker, or has an append time, a null header or offset, or a tombstone flag that doesn't
+    match.
+    """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
     null = pa.nulls(batch.num_rows)
@@ -135,13 +137,13 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Whether headers are lists as the C code takes them, without null headers or keys."""
+    """Whether headers are lists that the C code accepts, without null headers or keys."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Whether a check holds for all values that are not null."""
+    """Whether all values that are not null pass a check."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 

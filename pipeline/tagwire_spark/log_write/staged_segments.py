@@ -29,7 +29,7 @@ class StagedSegment(NamedTuple):
     """The partition's folder, as `orders-0`."""
     base_offset: int
     end_offset: int
-    """The offset after its last record."""
+    """The offset after the segment's last record."""
     batches: int
     records: int
     bytes: int

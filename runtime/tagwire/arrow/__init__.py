@@ -73,7 +73,7 @@ def decode_column(
     fields. `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
     `limits` (for each row) work as in `Message.decode`.
 
-    `errors` says what happens if a row can't be decoded. "raise" raises its
+    `errors` selects what happens if a row can't be decoded. "raise" raises its
     DecodeError, LimitError or UnsupportedVersionError, with the row number as `row`;
     "null" makes the row null; "column" returns structs of two columns, `value` and
     `error`, where `error` has path, offset and reason. Raises ColumnError for an

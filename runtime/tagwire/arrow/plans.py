@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _KEPT = 64
-"""The number of cached decoders and encoders: more than the kinds of messages in one job."""
+"""The number of cached decoders and encoders, which exceeds the number of message kinds in one job."""
 _SPARE_BYTES = 1 << 25
-"""The spare memory that all native plans and log readers together keep for their next results."""
+"""The bytes of spare memory that native plans and log readers together keep for their next results."""
 _ERRORS = ("raise", "null", "column")
 
 

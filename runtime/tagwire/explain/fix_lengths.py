@@ -37,9 +37,9 @@ class Line:
 
 
 def fix_lengths(lines: Sequence[Line]) -> None:
-    """Correct the lines of one header or body in place, except lines that describe no other bytes.
+    """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Optional fields of the draft dialect also stay unchanged, because they have no sections to count.
+    The draft dialect's optional fields also stay unchanged, because they are not in a counted section.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -92,7 +92,7 @@ def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]
 
 
 def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of the opened batches of a records field."""
+    """Yield the lines of the batches that are shown below a records field."""
     for each in behind:
         if not each.path.startswith(f"{line.path}["):
             return

@@ -1,7 +1,7 @@
 """Names for numeric values, from a package's registers.
 
-The fields of an enum have enum members as values. Kafka's own fields keep plain numbers, and their names are shown next
-to them in output for people.
+Fields with an enum type have enum members as values. Kafka's own fields keep plain numbers, and output for people shows
+the names next to the numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping

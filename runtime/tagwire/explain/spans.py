@@ -3,7 +3,7 @@
 A row has the position and kind of a span, and the number of rows inside it; rows are in the order
 of their first bytes. Paths, types and values are computed when a node is accessed
 (`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native
-engine writes the same rows (`_native/engine/spans.h`), except those of elements of fixed-width
+engine writes the same rows (`_native/engine/spans.h`), except rows for elements of fixed-width
 arrays, which can be computed from the array's row.
 """
 
@@ -107,7 +107,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """What was inserted below a node: the batches of a records field."""
+    """Nodes that were inserted below another node: the batches of a records field."""
 
     number: int
     nodes: tuple[Any, ...]
@@ -282,7 +282,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Note that the innermost open span is compressed and ends at `end`; inner offsets now refer to `data`."""
+        """Mark the innermost open span as compressed up to `end`; offsets inside it now refer to `data`."""
         row = self._open[-1]
         self.spans.unpacked[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)

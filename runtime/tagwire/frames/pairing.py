@@ -39,7 +39,7 @@ class Pairing(Generic[T]):
         self._waiting: dict[tuple[Hashable, int | None], deque[T]] = {}
         self._count = 0
         self._unordered: set[Hashable] = set()
-        """Connections without correlation IDs that miss a request, so that the order proves nothing."""
+        """Connections without correlation IDs where a request is missing, so responses can't be paired by order."""
 
     def __len__(self) -> int:
         return self._count
@@ -54,7 +54,7 @@ class Pairing(Generic[T]):
         return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
 
     def is_silent(self, frame: bytes) -> bool:
-        """Whether a request gets no response. Assumes that a request gets a response if it can't be read."""
+        """Whether a request gets no response. A request that can't be read is assumed to get one."""
         silent = self._silent.get(int.from_bytes(frame[:2], "big", signed=True))
         if silent is None:
             return False
@@ -103,7 +103,7 @@ class Pairing(Generic[T]):
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Note that bytes of a connection are missing, so that requests with the same correlation ID are ambiguous."""
+        """Record that bytes of a connection are missing: requests that share a correlation ID are then ambiguous."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)
@@ -111,7 +111,7 @@ class Pairing(Generic[T]):
             self._unordered.add(connection)
 
     def rest(self) -> Iterator[T]:
-        """Yield the requests that still wait."""
+        """Yield the requests that still wait for a response."""
         return (request for same in self._waiting.values() for request in same)
 
     def _forget(self, key: tuple[Hashable, int | None]) -> None:

@@ -5,7 +5,7 @@ string for each message, made by the generator:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-Each part has versions, and the first and last release in which their bytes are the same. A version
+Each part names versions, and the first and last release that define them with the same bytes. A version
 that occurs twice was redefined: its bytes differ between the two spans.
 """
 

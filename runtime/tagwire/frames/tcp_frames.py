@@ -27,7 +27,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes of a direction that are in no frame."""
+    """Bytes in one direction of a connection that belong to no frame."""
 
     missing: int
     """Bytes that no packet of the capture has."""
@@ -125,11 +125,11 @@ class _Search:
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
         self.dropped = 0
-        """The number of bytes before `data`, in which no frame begins."""
+        """The number of dropped bytes before `data`; no frame begins in them."""
         self._headers = headers
         self._checked = 0
         self._waiting: list[tuple[int, int]] = []
-        """A heap of possible frames that are not decided yet: end and begin."""
+        """A heap of possible frames that can't be confirmed yet, each as (end, start)."""
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
@@ -143,7 +143,7 @@ class _Search:
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
-        """Yield and remove the possible frames that can be decided now."""
+        """Yield and remove the possible frames that can now be confirmed or rejected."""
         later = []
         while self._waiting and self._waiting[0][0] <= len(self.data):
             end, at = heappop(self._waiting)
@@ -190,7 +190,7 @@ class _Search:
 
 
 class DirectionFrames:
-    """Turns the bytes of a direction, in order, and the sizes of gaps into frames and losses."""
+    """Turns the ordered bytes of one direction, and the sizes of its gaps, into frames and lost bytes."""
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
         """`is_start` says whether the first byte is the first of the connection, not only of the capture."""
@@ -199,7 +199,7 @@ class DirectionFrames:
         self._is_start = is_start
         self._search: _Search | None = None
         self._skip: int | None = None
-        """The number of bytes to the end of a frame that a gap has damaged."""
+        """The number of bytes that remain to the end of a frame damaged by a gap."""
         self._missing = self._skipped = 0
         self._reason = ""
 
@@ -239,7 +239,7 @@ class DirectionFrames:
             self._begin_search(self._reason)
 
     def close(self) -> Iterator[bytes | LostBytes]:
-        """Yield what is left at the end of the direction."""
+        """End the direction: yield its remaining frames and lost bytes."""
         yield from self._settle()
         if self._search is not None:
             self._restart(self._search)

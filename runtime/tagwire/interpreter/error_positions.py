@@ -2,9 +2,9 @@
 
 The native engine finds the error position in a separate walk (`_native/engine/walk.h`):
 the kind of item that could not be read, its path and position, the end of the
-extent, and the counts for the limits. Only the interpreter describes errors, so the
-descriptions have one source, and an error costs as much as its own field, not as
-much as all bytes before it.
+extent, and the counts for the limits. Only the interpreter describes errors, so each
+description has one source. Reporting an error costs as much as reading one field,
+however many bytes precede it.
 """
 
 from enum import IntEnum

@@ -1,7 +1,7 @@
 """Read the parts of layouts that only record formats have.
 
-`LayoutReader` extends this class with the walk over fields. Here are lengths and
-checksums of following bytes, constant values, named bits, and compressed bytes.
+`LayoutReader` extends this class with the walk over fields. This class reads lengths
+and checksums of following bytes, constant values, named bits, and compressed bytes.
 Decompressed bytes are read as a separate input; an error in them has the position
 of the compressed bytes, and its message gives the position in the decompressed
 bytes.
@@ -21,9 +21,8 @@ PLACES = ""
 """The key, not a field name, under which a scope keeps the positions of its struct's checksums."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""By the start of an array: the number of its valid elements, then the position, count and last number after them.
-
-The last number is set if the elements must be in order and more follow.
+"""By the start of an array: the number of valid elements, the position after them, the element count so far, and the
+number of the last valid element. That number matters only if elements must be in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]

@@ -1,6 +1,6 @@
 """Check rules over several fields while reading by layout: unions of tagged fields, and keys of elements.
 
-Between `FramedCursor` and `LayoutReader`. A lenient reader accepts input that breaks these rules: the bytes are
+`LayoutReader` extends this class. A lenient reader accepts input that breaks these rules: the bytes are
 unambiguous, and a person can inspect them.
 """
 

@@ -51,7 +51,7 @@ class ValueWalk:
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return the function that reads the fields of a struct's value."""
         if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # another class may have fields that would be lost
+            if struct.cls not in type(value).__mro__:  # fields of another class could be lost
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
                 )
@@ -131,4 +131,4 @@ class Recorder(Protocol):
         """End the innermost part."""
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Note that the innermost part is compressed and ends at `end`; inner positions refer to `data`."""
+        """Mark the innermost part as compressed up to `end`; positions inside it refer to `data`."""

@@ -140,7 +140,7 @@ def is_within(first: int, last: int, base_offset: int) -> bool:
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
     """Return whether a batch can't be in a segment with this base offset (TWL109), without decompressing it.
 
-    If so, its error is passed to `skip`. Raises LogError if `skip` is None.
+    For such a batch, `skip` gets the error. Raises LogError if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset

@@ -187,7 +187,7 @@ class Survey:
         self.because = ""
         """Why compaction ends at that offset."""
         self.oldest_kept_ms = 0
-        """In formats without a delete horizon, tombstones stay in segments that were written to after this time."""
+        """In formats without a delete horizon, tombstones are kept in segments modified after this time."""
         self.ascends = True
         """Whether offsets ascend; otherwise two records could have the same offset."""
         self.producers: dict[int, Producer] = {}

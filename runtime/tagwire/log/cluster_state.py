@@ -14,19 +14,19 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""The value with which a change record leaves a field as it is, for fields where that is not null."""
+"""Fields that a change record leaves unchanged with another value than null, and that value."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker."""
 
 
 class ClusterState:
-    """The state after the entries added so far. Add them in log order, a snapshot first."""
+    """The cluster's state after the added entries. Add entries in log order, a snapshot first."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
         self._partitions: dict[UUID, dict[int, Any]] = {}
         self._facts: dict[str, dict[Any, Any]] = {}
-        """By record name: brokers, configurations and all other facts that are one record each."""
+        """By record name: the facts that consist of one record each, such as brokers and configurations."""
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""Bounds of one array: rows, and the log bytes they come from."""
+"""The maximum size of one array: its rows, and the log bytes that they are read from."""
 _ERRORS: Final = ("raise", "skip")
 
 

@@ -143,7 +143,7 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Return where a run of batches breaks off, or None if the run leads past `last` or to the end of the file."""
+    """Return where a run of batches breaks off; None if it reaches an offset above `last` or the end of the file."""
     while (position := position + batch.size) < len(scan.data):
         try:
             following = scan.batch(position)

@@ -50,7 +50,7 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partitions in and below a folder; `way` are the folders above it, with links resolved."""
+    """Yield the partitions in and below a folder; `way` lists its parent folders, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path

@@ -4,8 +4,8 @@ Entries and batches both ascend, so each rule remembers the next entry to check 
 batch decides.
 
 Brokers have changed what they write into offset indexes: the first offset of an append (0.8, 0.9), its last offset
-(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. All of these serve a
-reader: every batch before the position ends below the offset, and a batch at or after the position has the offset.
+(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. Readers can use all
+of them: every batch before the position ends below the offset, and a batch at or after the position has the offset.
 """
 
 from collections import deque

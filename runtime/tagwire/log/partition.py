@@ -174,7 +174,7 @@ class Partition:
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """Yield the segments from the one that may have this offset, each with whether to search it for the offset.
 
-        If the first segment does not have the offset, reading begins with the first batch of the next one.
+        If the first segment turns out not to have the offset, reading begins at the start of the next segment.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)

@@ -152,7 +152,7 @@ class _Group:
         self.position = position
         self.first = batch
         self.whole: RecordBatch | None = batch
-        """The source batch, as long as the group is exactly that batch."""
+        """The source batch, while the group has exactly the records of that batch."""
         self.base_offset = base_offset
         self.last_offset = base_offset
         self.size = size
@@ -266,7 +266,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add to a sequence number; 0 follows the highest one, and -1, which means none, stays."""
+    """Add to a sequence number, wrapping from the highest to 0; -1 means none and stays -1."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -307,7 +307,7 @@ class LossRow(NamedTuple):
     reason: str
     times: int
     file: str
-    """The segment of the first loss; below, the position of its batch, and the lost value."""
+    """The segment of the first loss, followed by the batch position and the lost value."""
     position: int
     value: str
 

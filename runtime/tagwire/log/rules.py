@@ -50,7 +50,7 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems of one file: the first ones of each rule, and the number of the others.
+    """The problems of one file: the first few of each rule, and a count of the rest.
 
     A file of ten megabytes may have a million problems, and a list of all of them would take gigabytes.
     """

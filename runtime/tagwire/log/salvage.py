@@ -41,7 +41,7 @@ class SalvageReport(NamedTuple):
 
     file: Path
     batches: int
-    """The number of kept batches; below, the number of kept records and bytes."""
+    """The number of kept batches; the next two attributes count kept records and bytes."""
     records: int
     bytes: int
     lost_bytes: int

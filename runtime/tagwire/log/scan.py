@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tagwire._records import HeaderSearch
 
 Skip = Callable[[LogError | LogPathError], object]
-"""Called with the error of each part of a log that can't be read, which is then left out."""
+"""A callback for errors: called for each part of a log that can't be read and is left out."""
 
 
 class PlacedBatch(RecordBatch):
@@ -228,7 +228,7 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # after varints, or two possible formats
+        if known is None or not known.gives_last_offset:  # unknown after varints, or two formats fit
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         header = self.data[position : position + LONGEST]

@@ -27,7 +27,7 @@ class SegmentStat:
         self.record_bytes = 0
         """The uncompressed bytes of keys and values."""
         self.formats: Counter[str] = Counter()
-        """The number of batches by format; below, by codec, and with certain attributes."""
+        """The number of batches by format; the next four attributes count batches by codec or property."""
         self.codecs: Counter[str] = Counter()
         self.transactional = 0
         self.control = 0
@@ -39,7 +39,7 @@ class SegmentStat:
         """Batches that compaction has emptied."""
         self.tombstones = 0
         self.with_headers = 0
-        """The number of records with headers; above, of tombstones."""
+        """The number of records with headers; `tombstones` also counts records."""
         self.unflagged = 0
         """Null values without the tombstone flag, in formats that have the flag; compaction keeps them."""
         self.producers: set[int] = set()

@@ -110,7 +110,7 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch of one of these formats may begin at a position, by its length and checksum.
 
-        `header` has the bytes there. Raises nothing, because crafted bytes can have a candidate at every position.
+        `header` has the bytes there. Never raises, because crafted bytes can make every position a candidate.
         """
         left = len(self._data) - position
         for each in formats:

@@ -46,7 +46,7 @@ class Measure:
         self.bytes = 0
         """Bytes in the files, including batches that are left out or rejected."""
         self.batches = 0
-        """The number of compared batches; below, of their records."""
+        """The number of compared batches; `records` counts their records."""
         self.records = 0
         self.unpacked_before = 0
         """Uncompressed bytes before and after."""

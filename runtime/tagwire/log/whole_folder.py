@@ -113,7 +113,7 @@ def whole_folder(target: Path) -> Generator[Path]:
     """
     refuse_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # another run may just have finished it
+        refuse_existing(target)  # another run may have just finished the target
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:

@@ -207,7 +207,7 @@ class Struct(Declarations):
         from copy import deepcopy
 
         memo.setdefault(id(NO_TAGS), NO_TAGS)  # can't be copied, and is immutable anyway
-        made = memo[id(self)] = self.__new__(type(self))  # first, since it may contain itself
+        made = memo[id(self)] = self.__new__(type(self))  # stored before its fields, because it may contain itself
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made
@@ -275,7 +275,7 @@ def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
 
 
 _rebuilt = made_of
-"""The name that pickles of former versions use."""
+"""The name that pickles from earlier releases use."""
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
@@ -397,7 +397,7 @@ class Message(Struct, Generic[H]):
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
         Values of ignorable fields that the version does not have are dropped; with `on_loss="error"`, they raise
-        EncodeError as well.
+        EncodeError instead.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with

@@ -1,7 +1,7 @@
 """Attributes that a class gets on first use: its field table, its constructor, and its engine's methods.
 
-So importing a message builds no table and loads no engine. Afterwards these are attributes of the class, and with the
-native engine its methods run no Python code.
+Importing a message therefore builds no table and loads no engine. After first use, they are ordinary attributes of the
+class, and with the native engine its methods run no Python code.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # made by another thread, or hand-written and now called through `super`
+        if "__init__" in vars(owner):  # another thread made it, or it is hand-written and called through `super`
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:

@@ -1,7 +1,7 @@
 """Choose the engine that serializes.
 
-There are two. The native engine is an extension module (`tagwire._engine`) that works by the layout of a version; the
-pure engine is the generated serializers. Both read and write the same and reject the same; when either rejects input,
+The native engine is an extension module (`tagwire._engine`) that works by the layout of a version; the pure engine
+consists of the generated serializers. Both accept, reject and write the same bytes and values. When one rejects input,
 the layout's interpreter finds the position and the reason. The native engine is used if it is available; the
 environment variable TAGWIRE_ENGINE=native|python forces one of them.
 """
@@ -42,7 +42,7 @@ class EngineError(TagwireError):
 class DisagreementError(TagwireError):
     """The native engine rejected input that the interpreter accepts.
 
-    This is a bug in tagwire, unless a value was changed while it was being encoded. `layout` is the message's.
+    This is a bug in tagwire, unless a value was changed while it was being encoded. `layout` is the message's layout.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:
@@ -59,14 +59,14 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the module of the native engine, None if the pure engine is in use. Raises as `engine` does."""
+    """Return the native engine's module, or None if the pure engine is in use. Raises the same error as `engine`."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        import tagwire._engine as native  # faster than `import_module`, which matters because every call comes here
+        import tagwire._engine as native  # faster than `import_module`, because this function is called often
     except ImportError as fault:
         if wanted:
             raise EngineError(
@@ -120,7 +120,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Explain why the pure engine has this version although the native one is in use; "" if it does not."""
+    """Explain why the pure engine handles this version although the native one is in use; "" if it does not."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

@@ -11,7 +11,7 @@ from operator import index
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
-# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
+# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar

@@ -1,7 +1,7 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-The answer comes from the walk that encodes: a `LayoutWriter` that collects rejected values
-instead of raising. So a message without losses can be encoded, and the reverse.
+Losses are found by the encoder's own walk: a `LayoutWriter` that collects rejected values
+instead of raising. So `encode` and this module always agree.
 """
 
 import re
@@ -63,11 +63,11 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all its versions."""
+    """Return the versions that can represent `message` without loss or error, or `NONE`; for a class, all versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # They are one range, because a field's versions are, the versions in which it may be null, and the flexible
-    # versions. Only a default of null in a field that is not nullable allows two ranges; then the highest counts.
+    # The result is one range, because a field's versions, its nullable versions and the flexible versions are each one
+    # range. Only a null default in a field that is not nullable can give two ranges; then the highest range counts.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

@@ -101,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last, because other threads take None as final
+            cls._plan = plan  # set last, because another thread would take None as the final result
         return cls._plan

@@ -65,7 +65,7 @@ class Register(IntEnum):
     def of(cls, key: int) -> "Self":
         """Return the member with this key; for an unknown key, a new member that is named after the key.
 
-        So an unknown number of a newer peer can be used like a member. Iterating over the class does not yield it.
+        This lets callers treat an unknown number from a newer peer like a member. Iterating over the class omits it.
         Raises EncodeError for anything but an int.
         """
         if not isinstance(key, int):
@@ -93,7 +93,7 @@ class Register(IntEnum):
 
     @classmethod
     def named_fields(cls) -> tuple[str, ...]:
-        """Return the fields whose numbers it names in output: `Message.path.to.field`, or `*.field` for all."""
+        """Return the fields whose numbers the register names: `Message.path.to.field`, or `*.field` in all messages."""
         return cls._names
 
     @classmethod

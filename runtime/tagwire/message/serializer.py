@@ -3,8 +3,8 @@
 A generated class has `read` and `write`, which do not track error positions.
 This module adds the rest: input of any bytes-like type, the check for remaining
 bytes, limits, and the walk by layout that finds the position of an error. Lenient
-reading and narrow limits always use that walk: they are not worth a second set of
-generated code.
+reading and narrow limits always use that walk, because they are too rare for a second set
+of generated code.
 """
 
 from struct import error as struct_error

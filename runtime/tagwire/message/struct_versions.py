@@ -1,9 +1,9 @@
 """Map the versions of a message to the versions of a shared struct that it uses.
 
-A shared struct has its own versions, so that a change reaches a user of the struct
-only in chosen versions. The same ranges answer two questions: which version of the
-struct to expand (`at`), and which of the user's versions have a field of the
-struct (`within`).
+A shared struct has its own versions, so that a change of the struct affects only chosen
+versions of a message that uses it. The same ranges answer two questions: which version
+of the struct a message version uses (`at`), and which message versions have a field of
+the struct (`within`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Return the versions of a struct that this struct uses, by the user's versions."""
+        """Map the user's versions to the versions of a second struct, which the first struct uses."""
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

@@ -139,7 +139,7 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset; of a wrapper, the offset of its first message.
+        """The first offset; for a wrapper, the offset of its first message.
 
         A wrapper whose messages can't be read gives its own offset; iterating it raises the error.
         """
@@ -217,7 +217,7 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the records as stored, usually compressed; the rest of `size` is the header.
 
-        A single message counts as a record; of a wrapper, everything but its value counts as header.
+        A single message counts as a record. In a wrapper, the value counts as records, and the rest as header.
         """
         if self._format.records is not None:
             return len(self._header["payload"])
@@ -271,7 +271,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Handle an error that Kafka's reader ignores; overridden to report it."""
+        """Handle an error that Kafka's reader ignores. Subclasses override this to report the error."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -287,7 +287,7 @@ class RecordBatch:
         """Decompress the records and return a walk over them; not for messages. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes with any codec
+        if self.codec == "none" or not (len(payload) or self.count):  # empty batches may have no bytes
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)

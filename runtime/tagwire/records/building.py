@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
 AT_ONCE: Final = 1 << 14
-"""The number of records that are objects at a time, if a batch has more."""
+"""The maximum number of records that exist as objects at the same time."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 _IGNORED = "ignore_message_attributes"
@@ -225,7 +225,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # records gathered by the native engine can't be copied
+        _ = self.records  # records that the native engine has gathered can't be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
@@ -391,7 +391,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        with suppress(TypeError, ValueError, AttributeError):  # headers without an order, which are reported below
+        with suppress(TypeError, ValueError, AttributeError):  # the headers have no order; reported below
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
@@ -441,7 +441,7 @@ class BatchBuilder:
     def first(self) -> Record | None:
         """Return the first record, or None."""
         if self._gathering is not None:
-            return Record(*self._gathering.first, None, None)  # the caller needs only these two values
+            return Record(*self._gathering.first, None, None)  # callers need only the offset and the timestamp
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:

@@ -84,7 +84,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""A value that no attribute has, so that `repr` always shows the attribute."""
+"""A default that no attribute equals, so that `repr` always shows the attribute."""
 
 
 class ProducerRecord(_ClientRecord):
@@ -142,11 +142,11 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """`tombstone`, by the name of KIP-87's method."""
+        """Return `tombstone`, under the method name of KIP-87."""
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Reject a null value with `tombstone=False`, on use, because both can be set later."""
+        """Reject a null value with `tombstone=False`. Checked on use, because both attributes can be set later."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")

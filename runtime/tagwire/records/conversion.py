@@ -102,7 +102,7 @@ class _Conversion:
         self.has_timestamps = "base_timestamp" in target.fields
         self.hides_timestamps = False
         self.is_plain = False
-        """Whether a record without headers, attributes and tombstone flag needs no change."""
+        """Whether records without headers, attributes and tombstone flag can be copied unchanged."""
         self.header_key, self.null_headers, self.header_order = header_rules(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
@@ -237,7 +237,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # as nearly every record
+            return record  # true for nearly every record
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order

@@ -1,8 +1,8 @@
 """The set of record formats that a reader accepts, by magic byte.
 
 A log outlives its first format, so its segments may hold several, even within one file. The magic byte tells the format
-of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims, and the others
-keep theirs. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
+of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims; the other
+bytes keep their formats. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
 
 Most formats have the magic byte at the same position. The draft of v3 has a length of varying size before it, so each
 position must be tried. If bytes fit two formats, their checksums decide.

@@ -32,7 +32,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Bits that a writer computes: how, and from which attributes of a record."""
+"""Bits that a writer computes from attributes of a record, and how."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes that a format does not have."""
 
@@ -70,7 +70,7 @@ class Plans:
 
     @cached_property
     def quick(self) -> "Magic2 | None":
-        """The reader and writer of magic 2 batches in one call; None for other formats."""
+        """The native functions that read or write a magic 2 batch in one call; None for other formats."""
         from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
@@ -198,7 +198,7 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Return a collector that encodes records as they are added, beginning with `first`; None if it can't.
+    """Return a collector that encodes records as they are added, beginning with `first`; None if that is impossible.
 
     The encoded records must not depend on anything that may still change, and must decode to equal records.
     """
@@ -226,11 +226,11 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # the engine raises an error, because it can't read its own bytes
+    return iter(())  # the engine raises an error if it can't read its own bytes
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if that takes encoding them again."""
+    """Return the size of a batch of the collected records; None if they must be encoded again to find out."""
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 

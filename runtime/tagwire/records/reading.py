@@ -29,7 +29,7 @@ def read_batches(
     """Iterate over the batches in `data` (any bytes-like object), to its end.
 
     Each batch has the format of its magic byte: `auto` knows v0, v1, v2 and v3. A named format ("kip87"; several with
-    commas or in a list) takes the magic byte that it claims, and v0, v1 and v2 keep theirs; with `only`, every batch
+    commas or in a list) is used for its magic byte, and v0, v1 and v2 for the others; with `only`, every batch
     must have the named format. A message set is returned as its outermost messages. Checksums are verified at once;
     records are read when a batch is iterated. With `partial`, a last batch that is cut off, as in Fetch responses, is
     left out. With `strict=False`, records are read as Kafka's own reader reads them: see docs/records.md. Raises

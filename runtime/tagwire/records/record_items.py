@@ -1,8 +1,8 @@
 """Fast path in Python for records of magic 2 and 3, used without the native engine.
 
 Such a record is a length, perhaps an attributes byte, two deltas, key, value and headers, all with varints. Varints of
-one byte, the most frequent, are read without a call. Errors are not described here: the reader stays before the invalid
-record, and reading by the layout finds the exact error.
+one byte, the most frequent, are read without a call. This module does not describe errors: the reader stops before an
+invalid record, and reading that record by the layout raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator

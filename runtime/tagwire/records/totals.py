@@ -22,7 +22,7 @@ class Totals(NamedTuple):
     null_values: int
     with_headers: int
     earliest: int | None
-    """The lowest timestamp from 0 on."""
+    """The lowest timestamp that is not negative."""
     latest: int | None
     """The highest timestamp."""
     first_offset: int

@@ -193,7 +193,7 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Whether a number fits into 64 bits; the sum of a base and a delta may not."""
+    """Whether a number fits into 64 bits. The sum of a base and a delta may be too large."""
     return -(1 << 63) <= number < 1 << 63
 
 

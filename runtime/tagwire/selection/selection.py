@@ -1,8 +1,8 @@
 """`tagwire.select`: read chosen fields of a message in its bytes, and rewrite them.
 
-A selection is made once, for all versions of a message. What it needs for a
-version is made when that version is first used, and never changes, so threads
-can share it.
+A selection is made once, for all versions of a message. Its plan for a version
+is made when that version is first used and never changes, so threads can share
+the selection.
 """
 
 from __future__ import annotations

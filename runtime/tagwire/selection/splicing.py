@@ -1,4 +1,4 @@
-"""Put new values into old bytes, by layout: everything that is not on the path to a change is copied.
+"""Put new values into existing bytes, by layout. Everything that is not on the path to a change is copied.
 
 The bytes were read strictly, so they are valid. This walk reads them again with the new values
 of the rows. Values are written by the same writer that encodes messages, so `encode` and this
@@ -43,7 +43,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """One walk. The output has everything before `copied`."""
+    """A single walk. All input before the position `copied` is already in the output."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -260,7 +260,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return a default, which has no bytes here, with the new values of a row in it."""
+        """Return a field's default with the new values of a row in it; the field has no bytes in this input."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:

@@ -1,7 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
 
 CRC-32C in pure Python is a thousand times slower than the library, and every batch of magic 2
-has one. So there is no fallback, but an error that says what to install.
+has one. So there is no fallback; the error names the package to install.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ def _crc32c() -> Any:
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
-    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the former."""
+    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the earlier bytes."""
     if algorithm == "crc32":
         from zlib import crc32
 

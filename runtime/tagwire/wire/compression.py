@@ -5,9 +5,8 @@ which has the header checksum of old Java clients (KAFKA-3160: it also covers th
 frame's magic). Snappy is written in Xerial frames, as Java clients do, and read
 with and without them.
 
-gzip uses zlib, the other codecs cramjam. All write into a buffer whose size was
-chosen before, so that no input, however small, can produce more bytes than
-`Limits` allow.
+gzip uses zlib, the other codecs cramjam. All of them write into a buffer of a fixed
+size, so that no input, however small, can produce more bytes than `Limits` allow.
 """
 
 import zlib
@@ -108,7 +107,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # looked up once: a lookup per batch is measurable for small batches
+        if library is None:  # imported once, because an import per batch is noticeable for small batches
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:

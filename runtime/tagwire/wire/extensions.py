@@ -1,7 +1,7 @@
 """The type families with arguments in the tagwire dialect: fixed-size bytes, and semantics of numbers and bytes.
 
 `bytes[16]` is a family like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
-decimal. It changes neither bytes nor Python values nor JSON, but Arrow columns and output for people. This module is
+decimal. It affects only Arrow columns and output for people, not bytes, Python values or JSON. This module is
 loaded only for specs that use these types.
 """
 

@@ -4,8 +4,8 @@ Arrays are in `value_arrays` and `number_arrays`, but the functions for their co
 
 The functions work on `bytes` and a position, or on a growing `bytearray`. They check everything that
 would let a fast path fail silently, and raise `UnreadableBytes` (or `struct.error`, `IndexError`,
-`UnicodeDecodeError` ...) without a position: the serializer then lets the interpreter read the same
-bytes or value again and report the position. Successful calls do no bookkeeping.
+`UnicodeDecodeError` ...) without a position: the serializer then lets the interpreter process the same
+bytes or value again, to report the position. Successful calls do no bookkeeping.
 
 Positions only grow, so strings need no separate bounds check: a slice past the end is short,
 and the next read, or the last comparison of the position with the length, rejects it. So no

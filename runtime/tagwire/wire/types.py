@@ -20,7 +20,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
+# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final

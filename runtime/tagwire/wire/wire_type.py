@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Type checkers know this name. Importing `typing` takes longer than this package's whole core.
+# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -71,7 +71,7 @@ def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> N
 
 @pytest.mark.parametrize("folder", ["", "headers"])
 def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
-    """For a folder, files, git, a lock, and a lock with remembered results."""
+    """This applies to a folder, files, git, a lock, and a lock with cached results."""
     add_headers(project, folder)
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('lock = "lock.json"\n')
@@ -80,7 +80,7 @@ def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # now remembered
+    assert proofs() == []  # now cached
     give_old_header(project, "Request")
     give_old_header(project, "Response")
     # magic -2, key 7, version 0, and tenant 0 in header 1

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
-"""Run by `make demo`, whose captures are missing from a page's folder, or in tests/spark/jobs/test_jobs.py."""
+"""Examples that are run elsewhere: by `make demo`, which has the captures, or in tests/spark/jobs/test_jobs.py."""
 
 
 def text_of(name: str) -> str:

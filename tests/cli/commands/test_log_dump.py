@@ -92,7 +92,7 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
 def test_what_stands_before_a_fault_is_printed_before_it(
     tmp_path: Path, form: list[str], good: int, engine: str
 ) -> None:
-    """In a batch and between batches; in one stream, in order."""
+    """Records are printed before the error that follows them, inside a batch and between batches, on one stream."""
     path = tmp_path / "a.log"
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (

@@ -162,7 +162,7 @@ UNKNOWN_TOKEN = {
     ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
 ])  # fmt: skip
 def test_explain_hides(kind: str, data: bytes, form: tuple[str, ...]) -> None:
-    """A version missing from the package is hidden like the others."""
+    """Frames in a version that the package does not have are hidden, too."""
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within the secret

@@ -67,7 +67,7 @@ def test_hex_as_arguments(words: list[str]) -> None:
 
 
 def test_logs(tmp_path: Path) -> None:
-    """Segments by name, a folder with its segments, and batches by their bytes."""
+    """Segments are recognized by name, log folders by their segments, and batches by their bytes."""
     for partition, base in ((0, 0), (1, 5)):
         folder = tmp_path / f"orders-{partition}"
         folder.mkdir()

@@ -16,7 +16,7 @@ from tagwire_cli.app import app
 SCHEMA = json.loads(gzip.decompress((Path(__file__).parents[2] / "data/sarif/sarif-2.1.0.json.gz").read_bytes()))
 PROPERTY = r"(?:file|line|col|title)=[^:,\n]*"
 ANNOTATION = re.compile(rf"::(error|warning|notice) {PROPERTY}(?:,{PROPERTY})*::[^\n]+")
-"""A workflow command by GitHub's documentation; `%`, line ends, and in properties `:` and `,` are escaped."""
+"""A workflow command as GitHub documents it: `%` and line ends are escaped, and `:` and `,` in properties."""
 FORMAT_SPEC = """{
   "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
   "fields": [

@@ -96,7 +96,7 @@ def traced(call: Callable[[], object]) -> int:
 def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
     def parts() -> None:
         made = arrow.decode_column(commits(50), C, 8)
-        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of the capsules are never consumed
+        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of these capsules are never consumed
         array = pa.array(made)
         names = array.field("topics").flatten().field("name")
         tags = array.field("unknown_tags")
@@ -177,7 +177,7 @@ def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
 @pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
 @pytest.mark.parametrize("errors", ["raise", "null", "column"])
 def test_damaged_lists(bad: list[int], errors: Any) -> None:
-    """Offsets that exceed the child or decrease."""
+    """List offsets must not decrease or exceed the child array."""
     names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
     topics = HandMade(
         "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
@@ -196,7 +196,7 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_text_that_is_no_utf8() -> None:
-    """A producer may not have checked that its string arrays are UTF-8."""
+    """Producers may not check that their string arrays are UTF-8, so tagwire does."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)

@@ -186,7 +186,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
 
 
 def test_zero_keeps_its_sign_in_a_lenient_row() -> None:
-    """-0.0, and a byte of 2 that a lenient reader accepts as True."""
+    """The second row is lenient: its boolean is a byte of 2, which a strict reader rejects."""
     op = OpData(key="k", value=-0.0, remove=True)
     data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
     rows = pa.array([data, data.replace(b"\x01\x00\x00", b"\x02\x00\x00")])

@@ -147,7 +147,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
 
 
 class ManyTags(tagwire.Message):
-    """More tagged fields than native columns have bits for."""
+    """A message with more tagged fields than native columns have bits for."""
 
     __slots__ = (*(f"field_{number}" for number in range(65)), "unknown_tags")
     NAME = "ManyTags"

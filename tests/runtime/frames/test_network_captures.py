@@ -83,7 +83,7 @@ def test_responses_alone_are_found_again_by_ids_that_ascend() -> None:
 
 
 def test_the_size_of_a_damaged_frame_says_where_the_next_begins() -> None:
-    """No search is needed; the next frame has an API key that no registry knows."""
+    """No search is needed, so the next frame is found although no registry has its API key."""
     unknown = (30).to_bytes(4, "big") + (999).to_bytes(2, "big") + bytes(28)
     packets = cut(request(1, "t" * 200) + unknown, 40)
     frames, gaps = read([SYN, *packets[:2], *packets[3:]])

@@ -106,7 +106,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_behind_their_version() -> None:
-    """A group member's metadata as Kafka's ConsumerProtocol writes it: an int16 version and the body."""
+    """Kafka's ConsumerProtocol writes a group member's metadata as an int16 version followed by the body."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

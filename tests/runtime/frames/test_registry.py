@@ -352,7 +352,7 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
 
 
 def test_every_request_has_a_header_of_its_defaults() -> None:
-    """Including ControlledShutdownRequest v0, whose header version 0 has no client id; the id is null elsewhere."""
+    """The client id is null, except that the header of ControlledShutdownRequest v0 has no client id."""
     for name in messages.registry:
         cls = messages.registry[name]
         for version in cls.VERSIONS if cls.KIND == "request" else ():
@@ -375,7 +375,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_frames_that_the_native_engine_remembers(kind: str) -> None:
-    """The first frame of a version and frames in a bytearray use the general path; others are read in one call."""
+    """The first frame of a version and frames in a bytearray use the general path; the rest are read in one call."""
     for name in kafka.names():
         cls = kafka[name]
         for version in cls.VERSIONS if kind == cls.KIND else ():

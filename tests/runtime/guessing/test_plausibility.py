@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_elements_that_come_again() -> None:
-    """The second of equal values costs one bit and the third half a bit, for fields and for structs that hold them."""
+    """The second of several equal values costs one bit and the third half a bit, for fields and for whole structs."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    """Return the error of `log.read`, and how many rows precede it."""
+    """Return the number of rows before the error of `log.read`, and the error."""
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
@@ -206,7 +206,7 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
-    """Limits also apply to rows that Python must count."""
+    """Limits that are not exceeded change nothing, even if Python must count the rows to enforce them."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)

@@ -114,7 +114,7 @@ def test_v3_is_found_out(tmp_path: Path) -> None:
 
 
 def test_what_may_be_two_formats(tmp_path: Path) -> None:
-    """Bytes of magic 2 with a length of 0 after which v3's magic byte follows: the checksum decides."""
+    """These batches of magic 2 also have v3's magic byte at a position where v3 may have it; the checksum decides."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
     path.write_bytes(batch.encode() * 3)
@@ -228,7 +228,7 @@ def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
 
 
 def test_a_new_column_is_one_row_of_the_table(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both engines fill the column, for records and batches; it is 0 for formats without the bit."""
+    """Both engines fill the new column for records and batches, with 0 for formats without the bit."""
     new = LogColumn("is_compacted", "b", "bits", "has_delete_horizon", value=lambda b: b.delete_horizon_ms is not None)
     monkeypatch.setattr(column_table, "_HEADER", (*column_table._HEADER, new))
     for name in ("kafka4/alpha-compact-horizon-0", "kafka0.8/alpha-b0.8-compact-none-0"):

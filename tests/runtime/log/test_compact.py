@@ -36,7 +36,7 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition including its last segment, unless asked otherwise; check the output is valid and stable."""
+    """Compact a partition, by default with its last segment; check that the output is valid and stable."""
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))
@@ -338,7 +338,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_path: Path) -> None:
-    """Holds up to the cleaner's checkpoint, before any horizon expires."""
+    """This is true up to the cleaner's checkpoint, before any delete horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

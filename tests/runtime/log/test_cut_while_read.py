@@ -89,7 +89,7 @@ def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: st
 
 
 def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
-    """Forwards, backwards, across windows, and past the end."""
+    """Read forwards, backwards, across windows, and past the end."""
     data = segment.read_bytes()
     size = len(data)
     with open_file(segment) as file:

@@ -94,7 +94,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Runs of batches confirmed only by the end of the file."""
+"""Runs of batches that only the end of the file confirms."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -131,13 +131,13 @@ def test_what_leads_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_behind_a_run_confirm_nothing() -> None:
-    """The header count that follows a value is a zero, too."""
+    """The header count after a record's value may also be zero, so zeros don't prove that a batch ends there."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_in_old_formats_batches_may_end_a_value() -> None:
-    """Batches below the last offset therefore count as part of the damage, whose value may contain them."""
+    """Such batches may be part of a damaged record's value, so batches below the last offset count as damage."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])

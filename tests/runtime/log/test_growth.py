@@ -31,7 +31,7 @@ _APART = 300
 
 
 def batch_headers(count: int, magic: int) -> bytes:
-    """Return batch headers that each claim half of the remaining bytes."""
+    """Return batch headers, each of which claims half of the remaining bytes as its batch."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)

@@ -38,7 +38,7 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """The whole log, and from every offset; the end offset only needs headers."""
+    """Read the whole log, and from every offset; the end offset needs only headers."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     assert records_of(tmp_path / "t-0", mixture.named) == expected
     partition = log.Partition(tmp_path / "t-0")
@@ -164,7 +164,7 @@ def test_batches_of_another_size_keep_their_format(tmp_path: Path, mixture: Mixt
 
 @with_codecs
 def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """The last record per key stays; after its retention, a delete is removed, whichever format marks it."""
+    """The last record of each key is kept. A tombstone is removed after its retention time, in every format."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     last = {record.key: record.offset for _, record in expected}
     kept = [(name, record) for name, record in expected if last[record.key] == record.offset]
@@ -240,7 +240,7 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
 def test_a_null_value_without_the_flag_is_copied_as_it_is(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:
-    """In a wrapper with a record that is removed, so that the rest is rewritten."""
+    """Another record of the batch is removed, so the record with the null value must be rewritten."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     first = copied([Record(0, 5, b"b", b"old", tombstone=False), *_moved(UNFLAGGED, 1)], format, compression=codec)

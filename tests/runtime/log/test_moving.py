@@ -103,7 +103,7 @@ def test_what_is_left_to_python() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """Any records that native code moves, Python reads as equal records."""
+    """If native code moves damaged records anyway, Python must read equal records."""
     pick, refused = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

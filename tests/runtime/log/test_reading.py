@@ -321,7 +321,7 @@ def test_what_stands_beside_segments(logs: Path) -> None:
 
 
 def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
-    """With a valid checksum, as a producer may have written the batch."""
+    """The checksum is valid, because the producer may have written the invalid record."""
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
     batch[61] = 0x70  # the length of the record

@@ -66,7 +66,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Whether a batch with another offset is still in order among the others, and otherwise valid."""
+    """Whether a batch with a changed base offset is otherwise valid and still in order."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))

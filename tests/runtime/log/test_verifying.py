@@ -157,7 +157,8 @@ NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
     ("TWL223", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3)),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n0 0\n1 0\n")),
 ]
-"""Changes that break no rule: an unreadable index is not incomplete, and a leader may have written nothing."""
+"""Changes that don't break this rule: an unreadable index doesn't count as incomplete, and a leader without batches
+is valid."""
 
 
 @pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])

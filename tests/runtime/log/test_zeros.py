@@ -71,7 +71,7 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
     ],
 )
 def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A truncated header before zeros, and a batch or nothing after them. Attempts are counted."""
+    """Count the tried positions for a truncated header, then zeros, then a batch or nothing."""
     name = "v2" if format == "auto" else format
     tries = 0
 

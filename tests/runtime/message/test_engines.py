@@ -112,7 +112,7 @@ def test_versions_that_are_not_there(version: Any) -> None:
 
 
 def test_a_class_below_another_has_calls_of_its_own() -> None:
-    """Whether the subclass is created before or after its base class's calls are bound."""
+    """It makes no difference whether the base class's methods were bound before or after the subclass was created."""
     parent = fresh_class()
     early = fresh_class(parent)
     data = parent().encode(4)
@@ -214,7 +214,7 @@ def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
 
 @in_use
 def test_a_disagreement_is_no_secret() -> None:
-    """A value may change between two reads; the error then names the other possible causes."""
+    """A disagreement is reported even if its cause is a value that changes between two reads."""
 
     class Fickle:
         calls = 0

@@ -46,7 +46,7 @@ def test_nobody_has_looked() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_what_is_written_of_them(name: str, member: str) -> None:
-    """Default structs add no bytes, even if they were read. Other values are written, or rejected if they can't be."""
+    """Default structs add no bytes, even after they were accessed. Other values are written, or rejected if invalid."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

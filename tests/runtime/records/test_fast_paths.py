@@ -103,7 +103,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_a_byte_more(name: str, edge: int, header: Any) -> None:
-    """After a record with equally many bytes, with more and with fewer: the gap is the previous record's."""
+    """The space reserved for a length comes from the previous record, which has as many, more or fewer bytes."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -172,7 +172,7 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_byte_refused_in_the_same_place(name: str) -> None:
-    """Every truncation, and many changes of each byte, after records whose objects are reused."""
+    """Try every truncation and many changes of each byte. Record objects are reused meanwhile."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()
@@ -218,13 +218,13 @@ def test_what_is_kept_stays(keep: str, every: int, codec: str) -> None:
 
 
 def test_hashes_are_those_of_the_bytes() -> None:
-    """Even if the reused object's earlier content was hashed."""
+    """The hash is right even if the reused object's earlier content was hashed."""
     for record, expected in zip(build(SAME_SIZE), SAME_SIZE, strict=True):
         assert hash(record.key) == hash(expected.key) and {record.value: 1} == {expected.value: 1}
 
 
 def test_what_users_put_into_a_record_is_theirs() -> None:
-    """Assigned values have the size of the next record's, and may or may not be referenced elsewhere."""
+    """Assigned values have the size of the next record's values, and may be referenced elsewhere or not."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

@@ -139,7 +139,7 @@ def test_a_varint_without_end_takes_no_time(at: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_garbage_behind_an_old_magic(magic: int) -> None:
-    """Garbage of any length after the attributes, with valid size and checksum."""
+    """The size and checksum are valid, but random bytes of any length follow the attributes."""
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)
@@ -203,7 +203,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
-    """Measured for the process, because libraries allocate outside of Python: 300 MB of data with a limit of 10 MB."""
+    """Decompress 300 MB with a limit of 10 MB. Measures the whole process: libraries allocate outside of Python."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))

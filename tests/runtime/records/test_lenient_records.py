@@ -49,7 +49,7 @@ CASES = [
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""By command, the offsets it keeps; None for all."""
+"""The offsets that each command keeps; None for all."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
@@ -114,7 +114,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_the_element_with_an_error_is_counted_once() -> None:
-    """Three headers are within a limit of three, so the error is the third header's."""
+    """Three headers are within the limit of three, so the error is the invalid third header, not the limit."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

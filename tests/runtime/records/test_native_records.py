@@ -32,7 +32,7 @@ LIMITS = Limits(elements=7)
 
 @pytest.fixture(autouse=True)
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the native engine even if the tests run with the other one."""
+    """Use the native engine, even if the test run uses the pure one."""
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
@@ -184,7 +184,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_a_format_whose_records_the_engine_leaves_alone() -> None:
-    """Without an offset delta per record there is no record plan, and reading still works."""
+    """A format without offset deltas in its records has no native plan; reading still works."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

@@ -14,7 +14,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""High limits that differ from the defaults, which selects the general path."""
+"""High limits; because they are not the defaults, batches are read on the general path."""
 
 
 def read(data: bytes, limits: Limits) -> Any:
@@ -70,7 +70,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the first builder installs what the others use
+    built({}, RECORDS[0], quickly=False)  # the first builder installs the fast path that later builders use
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

@@ -189,7 +189,7 @@ def test_a_default_that_was_written_out_stays_as_it_is() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # a field missing from the version reads as its default, and rejects other values unless it is ignorable
+    # a field that the version does not have reads as its default; other values are rejected unless it is ignorable
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),

@@ -193,7 +193,7 @@ def test_values_of_sql(spark: "SparkSession") -> None:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
-    """Both engines return the types that the source declares, because Spark trusts the declaration."""
+    """Both engines return the types that the source declares, because Spark trusts the declaration without checking."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())

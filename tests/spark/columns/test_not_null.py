@@ -60,7 +60,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
-    """Spark never checks a NOT NULL column for null, so the surrounding struct must be nullable."""
+    """Spark never checks a NOT NULL column for null, so the struct around NOT NULL fields must be nullable."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),

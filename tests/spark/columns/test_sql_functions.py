@@ -79,7 +79,7 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
 
 
 def test_udfs_of_one_message(view: "SparkSession") -> None:
-    """Structs, in Python as in SQL."""
+    """UDFs return structs, in Python and in SQL."""
     spark = view
     registered: Any = spark.udf.register
     registered("from_beat", from_message_udf("HeartbeatRequest", fields=["group_id", "generation_id"]))
@@ -135,7 +135,7 @@ def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> N
 
 
 def test_permissive_in_sql() -> None:
-    """Without Spark: errors in the JSON of their row, and null from `to_message`."""
+    """Without Spark: errors appear in the JSON of their row, and `to_message` returns null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()

@@ -464,7 +464,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
 
 
 def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a useless folder, which the next write removes."""
+    """The driver leaves only a useless folder, which the next write removes."""
     root, writer, staged = written(tmp_path)
 
     def die(path: Path, **named: Any) -> None:

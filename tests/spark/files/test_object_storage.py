@@ -69,7 +69,7 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip
 def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str], asked: list[str]) -> None:
-    """Plus what an option needs; no `.timeindex`, no metadata of single files."""
+    """Planning lists once and reads what an option needs, but no `.timeindex` and no metadata of single files."""
     splits, requests = planned(f"counted://{path}", **options)
     assert splits and requests == asked
 
@@ -127,7 +127,7 @@ def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None
 
 
 def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
-    """One piece of the index, and the split's own bytes."""
+    """The task reads one piece of the index, and the split's own bytes."""
     query = log_query({"path": "counted://k/orders-0", "maxSplitBytes": "1m"})
     split = plan(query)[2]
     store.requests.clear()
@@ -160,7 +160,7 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
 
 
 def test_a_stream_of_a_prefix(store: Any) -> None:
-    """Every record once; without changes, a trigger is one listing."""
+    """Each record is read once; without changes, a trigger is one listing."""
     reader = stream("counted://k", maxFilesPerTrigger=1)
     position: dict[str, Any] = {}
     found: list[tuple[int, int]] = []
@@ -258,7 +258,7 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
 
 
 def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For listings and ranges; if every body is cut, the file is unreadable, not missing."""
+    """Listings and ranges are requested again; if every body is cut, the file is unreadable, not missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]
     with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):

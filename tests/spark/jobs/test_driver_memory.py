@@ -1,4 +1,4 @@
-"""The driver's memory for each segment of a job."""
+"""Memory that the driver needs for each segment of a job."""
 
 import json
 import tracemalloc

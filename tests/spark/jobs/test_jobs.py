@@ -90,7 +90,7 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """Run units here, as a substitute for `run_units`."""
+    """Run units in this process; replaces `run_units`."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 

@@ -114,7 +114,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> None:
-    """Different tasks list its partitions, so all must see the same state of the write."""
+    """Different tasks list the partitions of one write, so all must see the same state of the write."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
     rows.write.format("kafka_log").mode("append").save(folder)

@@ -102,7 +102,7 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    """One task per partition reads the partition three times, in ranges."""
+    """One task per partition reads the whole partition three times, in ranges."""
     put(store, broker, "/k")
     expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
     got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
@@ -138,7 +138,7 @@ def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: di
 
 @pytest.mark.usefixtures("here")
 def test_what_the_driver_fetches(store: Any, tmp_path: Path) -> None:
-    """Nothing for an export; the small copied files for a conversion."""
+    """The driver fetches nothing for an export, and only the small copied files for a conversion."""
     RandomLog(3, ("v2",)).write(tmp_path / "logs" / "alpha-0", most=9)
     (tmp_path / "logs" / "meta.properties").write_text("broker.id=1\n")
     put(store, tmp_path / "logs", "/k")

@@ -177,7 +177,7 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
 
 
 def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the size of tasks is given. The whole log is read either way."""
+    """This applies unless the size of tasks is given. The whole log is read either way."""
     size = len(batch(0))
     for base in (0, 500):
         segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))

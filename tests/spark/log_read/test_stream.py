@@ -200,7 +200,7 @@ def test_damage_that_was_there_before(tmp_path: Path) -> None:
 
 
 def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
-    """Committed records appear once committed; in the end, a stream has returned what a query at that time returns."""
+    """Records appear once their transaction is committed; in the end, a stream has returned the rows of a query."""
     source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
     batches = [each.encode() for each in log.read(source)]
     folder = tmp_path / "alpha-txn-many-0"
@@ -274,7 +274,7 @@ def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
 
 
 def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """In several micro-batches; then with more data, a half-written batch, and a new topic."""
+    """The stream runs in several micro-batches; then with more data, a half-written batch, and a new topic."""
     logs = tmp_path / "logs"
     copytree(SAMPLE, logs)
     spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")

@@ -82,7 +82,7 @@ def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, b
     end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
         assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
-    else:  # waits where the transaction is open
+    else:  # the reader stops at the start of the open transaction
         assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
@@ -187,7 +187,7 @@ def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, 
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that are looked up, not iterated."""
+    """Transactions that support look-up but not iteration."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")

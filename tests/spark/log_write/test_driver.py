@@ -249,7 +249,7 @@ def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path:
 def test_partitions_that_alternate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, open_bytes: int
 ) -> None:
-    """In any order, as after a shuffle of a stream; batches are as full as memory allows."""
+    """Partitions may alternate in any order, as after a shuffle; batches are as full as memory allows."""
     monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", open_bytes)
     rows = [("t", n % partitions, n // partitions, None, b"v%d" % n) for n in range(20 * partitions)]
     job(tmp_path, table(*rows), segmentBytes=400)

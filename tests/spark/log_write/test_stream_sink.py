@@ -186,7 +186,7 @@ def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.
 
 
 def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of unreported attempts and killed drivers; leftovers of other writes stay."""
+    """Leftovers of unreported attempts and killed drivers are removed; leftovers of other writes stay."""
     run(tmp_path, "q", 0, rows(0))
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made during the commit's cleanup
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)

@@ -196,7 +196,7 @@ def test_options_that_are_refused(spark: "SparkSession", options: dict[str, str]
 
 
 def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
-    """Segments cut anywhere, repeated, or out of order; the frames have size prefixes, as on the wire."""
+    """Segments are cut anywhere, repeated, or out of order; the frames have size prefixes, as on the wire."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether

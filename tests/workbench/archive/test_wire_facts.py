@@ -1,4 +1,4 @@
-"""The text of a layout differs if and only if the bytes differ."""
+"""Two layouts have the same text if and only if they have the same bytes."""
 
 from itertools import combinations
 

@@ -38,7 +38,7 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
     ],
 )
 def test_what_comes_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
-    """The header of version 2: API key, version, correlation id, a null client id, and no tagged fields."""
+    """The message follows a version 2 header: API key, version, correlation id, a null client id, no tagged fields."""
     assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
     assert files(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
 

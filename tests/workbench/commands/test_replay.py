@@ -195,7 +195,7 @@ def exchange(number: int, request: Any, response: Any, version: int) -> list[Rec
 
 
 def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Ids are replaced in requests and in the expected responses. Addresses may differ."""
+    """Topic ids are replaced in requests and in the expected responses. Addresses may differ."""
 
     def described(topic_id: UUID) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
@@ -231,7 +231,7 @@ def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Including epochs, and the batch headers."""
+    """Epochs and batch headers are replaced as well."""
 
     def produce(records: bytes) -> Any:
         data = [PartitionProduceData(index=0, records=records)]
@@ -282,7 +282,7 @@ def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_members_in_another_order() -> None:
-    """An id at another recorded id's position is not taken for it."""
+    """An id at the position of another recorded id is not taken for that id."""
 
     def joined(*ids: str) -> Any:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
@@ -307,7 +307,7 @@ def test_topic_ids_are_learned_by_name() -> None:
 
 
 def test_the_same_ids_in_another_order() -> None:
-    """Topics without names, as one server may list them."""
+    """Topics may have no names, and a server may list them in any order."""
 
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
@@ -318,7 +318,7 @@ def test_the_same_ids_in_another_order() -> None:
 
 
 def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
-    """A request that can't be decoded, and records that are not batches."""
+    """A request that can't be decoded, and records that are not batches, are sent unchanged."""
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
     carried = IdMapping(kafka.registry)
@@ -328,7 +328,7 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
-    """Reordered topics and partitions; differences have the path of the recorded element."""
+    """Topics and partitions are reordered; differences are reported at the path of the recorded element."""
 
     def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
         responses = [

@@ -1,8 +1,8 @@
 """Merge releases into one set of specs, and prove that no version changed its bytes.
 
-A message is identified by its component, kind and API key, since names changed; a message without a key by its kind and
-name (and, in one case of Kafka's history, by a longer name with the same bytes). The newest name is used, and older
-names become aliases.
+A message is identified by its component, kind and API key, because names have changed between releases. A message
+without a key is identified by its kind and name (in one case in Kafka's history, by a longer name with the same bytes).
+The newest name is used, and older names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield the specs, with core's specs in the component that they have since moved to."""
+    """Yield the specs. Specs of the core artifact get the component that they have since moved to."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -101,7 +101,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message that this release has under its own name was not renamed.
+    # A message whose own name is in this release was not renamed.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -145,7 +145,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a spec belongs to this message, by its key, or by its name if it has no key."""
+    """Whether a spec belongs to this message: by its key or, without a key, by its name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -159,7 +159,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a message without a key has a shorter or longer name here, and the same bytes."""
+    """Whether a message without a key has a shorter or longer name here, but the same bytes."""
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
@@ -171,7 +171,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Add unused older names as aliases; if two messages share an older name, the first gets it."""
+    """Add unused older names as aliases; if two messages share an older name, the first message gets it."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -213,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if the merged spec has other bytes than the release that decides a version."""
+    """Raise SpecError if any version's bytes in the merged spec differ from the release that decides the version."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -1,4 +1,4 @@
-"""Documentation of imported specs: `about` strings are never taken from releases, so the archive's own are kept."""
+"""Documentation of imported specs: `about` strings are not taken from releases; the archive keeps its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy

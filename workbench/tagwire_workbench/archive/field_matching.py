@@ -1,7 +1,7 @@
 """Pair the fields of an older spec with those of a newer one by their wire positions.
 
 In a version with the same bytes in both specs, items at the same index correspond, whatever their names. This finds
-fields that were renamed between two releases. Fields that are only in versions that the newer release dropped are
+fields that were renamed between two releases. Fields that exist only in versions dropped by the newer release are
 paired by name and type.
 """
 

@@ -1,8 +1,8 @@
 """Import specs from Kafka's release jars and write them as canonical specs.
 
-All sources are read, and merged if they are of several releases, before anything is written. Only facts are imported,
-without `about` strings and comments: `documentation` keeps the folder's own `about` strings. Lenient forms in the
-releases are accepted and noted. Facts that are only in Kafka's code (headers) are added by `kafka_protocol`.
+All sources are read before anything is written, and sources of several releases are merged. `about` strings and
+comments are not imported: `documentation` keeps the folder's own `about` strings. Flaws that Kafka's own reader accepts
+are accepted and reported. Facts that only Kafka's code contains (headers) are added by `kafka_protocol`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Specs in the output folders that these sources do not have, or a history of other releases; left unchanged."""
+    """Specs in the output folders that these sources lack, or a history of other releases. They are left unchanged."""
     history: History | None = None
     """The origin of the versions; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])

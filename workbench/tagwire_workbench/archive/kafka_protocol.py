@@ -14,9 +14,9 @@ from typing import Any, Final
 from tagwire.versions import HIGHEST, NONE, Versions
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
-"""Its version 0 is older than client ids, and has a special header."""
+"""Version 0 of this request is older than client ids, and has a special header."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""Clients read this response before they know the broker's versions, so it must be readable without them."""
+"""Clients read this response before they know the broker's versions, so they must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
 """The error code for an unsupported version."""
 
@@ -25,7 +25,7 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The record format from a version on. FetchSnapshot is missing: its records begin and end anywhere."""
+"""The record format from a version on. FetchSnapshot is missing: its bytes may begin and end within a record."""
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
 """Names of the records field in various releases; at first its type was bytes."""
 
@@ -46,7 +46,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
         "ServerKey": "who has it can pass for the broker",
     },
 }
-"""Fields that hold secrets, with the reasons; Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
+"""Fields with secrets, and the reasons. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
 # Header versions of inflexible and of flexible versions.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
@@ -91,7 +91,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return ranges from 0 on without end, so that a reader of an unsupported version still finds the header."""
+    """Return ranges from version 0 without an end, so that even a reader of an unsupported version finds the header."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

@@ -1,12 +1,12 @@
 """Merge a newer and an older spec of one message into a spec with the versions of both.
 
 The newer spec decides the versions that it has, including names; the older one adds versions that the newer one
-dropped. Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are kept.
-The ranges of each field then cover the versions in which either spec has it; a range of the newer spec that already
-covers them is kept as written.
+dropped. Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are
+recognized. Each field's range then covers the versions in which either spec has the field; if the newer spec's range
+already does so, it is kept as written.
 
-Attributes of the message are merged likewise: each side decides its own versions. `collect` then proves, on layouts,
-that a merge keeps the bytes of every version.
+Attributes of the message are merged in the same way: each side decides its own versions. `collect` then proves, on
+layouts, that a merge keeps the bytes of every version.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 
 
 def merged(newer: Spec, older: Spec) -> dict[str, Any]:
-    """Return the newer spec with the versions that only the older one has added.
+    """Return the newer spec, extended by the versions that only the older spec has.
 
     Raises SpecError if no spec can express both: ranges with gaps, fields that can't be paired, and anything else that
     breaks a rule of the spec language.
@@ -36,7 +36,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     added = theirs - ours
     if not added:
         return dict(newer)
-    if not ours:  # the API was removed: only the older spec describes it
+    if not ours:  # the API was removed, so only the older spec has content
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
         raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
@@ -134,7 +134,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # only the older side has it, in none of the versions that it decides
+            return None  # a field of the older side only, in no version that it decides
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -142,7 +142,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # tags exist only in versions of the field (TW605); other ranges may be wider than the field's
+            # Tags must lie within the field's versions (TW605); other ranges may be wider.
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -174,7 +174,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs in use, each merged over all versions in which it is used."""
+        """Return the common structs in use, each merged for all versions in which it is used."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -210,7 +210,7 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield our fields in order, each with its partner; unpaired older fields follow their predecessor."""
+    """Yield the newer fields in order, each with its partner; unpaired older fields follow their predecessor."""
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None
@@ -235,7 +235,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that covers `inside` and excludes `outside`, as declared if possible."""
+    """Return a range that covers `inside` and excludes `outside`: the declared range if possible."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

@@ -1,8 +1,9 @@
-"""Convert coordinator records to their form since 4.1: keys have a type, and values are found by it.
+"""Convert coordinator records to the form of Kafka 4.1: a key has a record type, which identifies its value.
 
-The two bytes before a coordinator record's key hold its type. Up to 4.0 the specs described the type as the key's
-version (`GroupMetadataKey`, version 2); since then a key has this number as `apiKey`, and only version 0. The bytes are
-the same. A key with two versions (`OffsetCommitKey`, 0 and 1) is now two messages; the older one is named Legacy...
+The two bytes before a coordinator record's key hold its type. Up to 4.0, specs described this type as the key's version
+(`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0. The bytes
+are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages; the older one is named
+Legacy...
 """
 
 from collections.abc import Iterable, Mapping

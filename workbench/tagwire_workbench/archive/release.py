@@ -1,4 +1,4 @@
-"""The specs of one release, from all its jars, identified as in the archive.
+"""The specs of one release, from all its jars, with the archive's names and components.
 
 Every release is converted to today's conventions before releases are compared: mistakes corrected, prose removed, each
 spec in its component, coordinator records with their keys (`modern_records`). Facts that are only in Kafka's code
@@ -27,7 +27,7 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """A flaw in a source that was accepted."""
+    """A flaw that was accepted in a source."""
 
     origin: str
     text: str
@@ -35,7 +35,7 @@ class ImportNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSpec:
-    """The facts about one message, and their origin."""
+    """The wire facts of one message, and the file that they come from."""
 
     name: str
     component: str
@@ -139,7 +139,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API was removed and its key stays reserved; the rest of the spec has no meaning any more.
+        # The API was removed, and only its reserved key still matters.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:
@@ -150,7 +150,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
 
 
 def _facts(value: Any) -> Any:
-    """Return the tree without `about`."""
+    """Return the tree without `about` strings."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return {key: _facts(member) for key, member in members.items() if key != "about"}

@@ -1,10 +1,10 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so nothing in it is trusted: an entry name that leads outside rejects the jar, and reading is
-bounded regardless of the sizes in its directory. No entry is extracted to its own name.
+A jar is a download, so its contents are not trusted: a jar with an entry name that leads outside the folder is
+rejected, and reading is limited whatever sizes its directory claims.  Entry names are never used as paths.
 
-The component of a spec, which distinguishes the record keys of Kafka's coordinators, follows from the artifact that
-holds it.
+The artifact determines a spec's component, which is needed because the coordinators of different components use the
+same record keys.
 """
 
 import re

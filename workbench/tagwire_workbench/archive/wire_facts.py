@@ -1,7 +1,8 @@
 """The wire format of one version as a string, and its digest.
 
-Two versions have the same bytes exactly if their strings are equal: they have types, nullability, length encodings,
-order and tags, but no names or defaults (renaming a field moves no byte). A variant with names is for people.
+Two versions have the same bytes exactly if their strings are equal: a string lists types, nullability, length
+encodings, order and tags, but not names or defaults, because these don't affect the bytes. A variant with names is for
+people.
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 
@@ -58,7 +59,7 @@ def _type(type: Type, *, names: bool) -> str:
     if isinstance(type, Array):
         return f"{_code(type.length)}[]{_type(type.element, names=names)}{'?' if type.nullable else ''}"
     if isinstance(type, Sized):
-        # `records` are bytes with a meaning; changing a field from one to the other moves no byte.
+        # Changing a field between `bytes` and `records` does not change the wire format.
         name = "bytes" if type.wire.family == "binary" else type.wire.name
         return f"{_code(type.length)}{name}{'?' if type.nullable else ''}"
     return str(type)

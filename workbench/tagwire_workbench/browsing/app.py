@@ -55,13 +55,13 @@ class Browser(App[None]):
         self.reader = Reader(listing)
         self.reader.view = View(listing, parse_filter(text, listing.keys), text)
         self.follows = follows
-        """Whether the cursor stays on the last entry."""
+        """Whether the cursor follows the last entry."""
         self._source = title
         self._note = name_note(registry)
         self._asked = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Kept as attributes, because these widgets are updated while another screen is shown.
+        # Kept as attributes, because these widgets are updated even while another screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -82,7 +82,7 @@ class Browser(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        # Without colours, only text attributes show what is under a cursor.
+        # Without colors, only bold and similar attributes mark the position of a cursor.
         self.set_class(self.no_color, "colourless")
         self.entries.focus()
         self.reader.start()
@@ -206,7 +206,7 @@ class Browser(App[None]):
         self._asked = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)  # the prompt keeps the position of the previous text
+        self.prompt.cursor_position = len(self.prompt.value)  # otherwise the prompt keeps its old cursor position
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True

@@ -1,4 +1,4 @@
-"""A listing of the batches in segments: headers give their positions, and records are read when shown."""
+"""A listing of the batches in segments. Positions come from batch headers; records are read when an entry is shown."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message; None if only its trace can show them."""
+    """Return the decompressed records of a message; None if only a trace of the message can show them."""
     found = []
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
@@ -54,7 +54,7 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
 
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
-"""Maximum bytes shown of a rest that is not a batch."""
+"""Maximum number of bytes shown if the end of a file is not a batch."""
 _CUT: Final = "TWL101"
 
 
@@ -91,7 +91,7 @@ class BatchListing(Listing):
         self._starts = array("q")
         self._sizes = array("q")
         self._ends = array("q")
-        """The last offsets; -1 for bytes that are not a batch."""
+        """The last offset of each entry; -1 for bytes that are not a batch."""
         self._done = 0
         self._total = 1
         self._fields = lru_cache(maxsize=1000)(self._read_cells)
@@ -237,7 +237,9 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a test for a batch with one of the offsets; a batch begins after the previous one ends."""
+        """Return a test for batches with any of these offsets. A batch's offsets begin after the end of the previous
+        batch.
+        """
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:

@@ -24,7 +24,7 @@ def _width(number: int) -> int:
 
 
 def width_next_to(whole: int) -> int:
-    """Return the width of the byte view: up to about half of the terminal, with a scroll bar."""
+    """Return the width of the byte view, including a scroll bar: up to about half of the terminal."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 
@@ -108,7 +108,7 @@ class ByteView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         number = self.bytes_a_line
-        column = event.x - _OFFSET  # a bracket belongs to the next byte
+        column = event.x - _OFFSET  # the bracket before a byte counts as part of the byte
         index = column // 3 if column < 3 * number else column - 3 * number - 2
         offset = (self.scroll_offset.y + event.y - 1) * number + index
         if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):

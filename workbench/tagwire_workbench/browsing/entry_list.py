@@ -74,7 +74,7 @@ class EntryList(ScrollView, can_focus=True):
         return self.scrollable_content_region.height - 1
 
     def show(self, view: View, entry: int | None) -> None:
-        """Show another view; the cursor goes to an entry, or to the first after it."""
+        """Show another view, with the cursor on the given entry, or on the next visible one."""
         self.view = view
         self._shown_length = -1
         self.cursor = 0 if entry is None else view.place_of(entry)

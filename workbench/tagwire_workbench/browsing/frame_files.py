@@ -30,7 +30,7 @@ class FrameFile(Protocol):
     """A file of frames."""
 
     fault: str
-    """Why reading ended before the end of the file; "" if it did not."""
+    """Why reading ended before the end of the file; "" if the end was reached."""
 
     @property
     def progress(self) -> float:
@@ -57,7 +57,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # without the path, which would leave no room for the error on the screen
+        self._name = file.path.name  # the path is dropped to leave room for the error
 
     @property
     def progress(self) -> float:
@@ -138,7 +138,9 @@ def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
 
 
 class NetworkFile:
-    """A network capture (pcap, pcapng). Its frames are sorted by time after reading, since some are found late."""
+    """A network capture (pcap, pcapng). Its frames are sorted by time after reading, because frames may be found out of
+    order.
+    """
 
     def __init__(self, path: Path, port: int, registry: Registry) -> None:
         self.fault = ""
@@ -180,7 +182,9 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Return the time, the temporary file position and length, whether no response follows, and the first bytes."""
+        """Return the time, the position and length in the temporary file, whether no response follows, and the first
+        bytes.
+        """
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

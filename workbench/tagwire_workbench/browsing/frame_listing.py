@@ -117,7 +117,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
-        """Return the error that `tagwire explain` shows; a response to an unknown request has none."""
+        """Find the error that `tagwire explain` shows. A response to an unknown request has no error."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -164,7 +164,7 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in (term.value, *term.values)]  # a name may have commas
+        values = [value.casefold() for value in (term.value, *term.values)]  # a name may contain commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])

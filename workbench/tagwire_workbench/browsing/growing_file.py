@@ -20,9 +20,9 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18
 _SPACING: Final = 1 << 22
 _STATES: Final = 512
-"""Maximum number of decompressor states, about 45 KB each; beyond it every second one is dropped."""
+"""Maximum number of saved decompressor states, about 45 KB each; when it is exceeded, every second state is dropped."""
 _BEHIND: Final = 1 << 20
-"""Decompressed bytes kept before the last position, since nearby positions are often read together."""
+"""Decompressed bytes kept before the last position, for reads at nearby positions."""
 
 
 class PlainFile:
@@ -106,7 +106,7 @@ class _Unpacking:
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
         """Decompress some bytes; return the output and the bytes that were used. Raises InputError.
 
-        zlib drops the output before damage, so fewer bytes are tried until the damage is reached.
+        If zlib meets damage, it drops the valid output before it, so decompression is retried with fewer bytes.
         """
         while True:
             before = self._decoder.copy()

@@ -1,8 +1,8 @@
 """The listings that the browser shows: frames of a capture, or batches of a log.
 
 One thread reads a listing in slices (`tagwire_workbench.browsing.reader`) while another shows it. `count` is updated
-last, so every entry below `count` is complete. An entry is a few numbers in columns; its bytes are read again when it
-is selected.
+last, so every entry below `count` is complete. Only a few numbers are stored for each entry; its bytes are read again
+when the entry is selected.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ FINE: Final = 1
 FAULTY: Final = 2
 
 Test = Callable[[int], bool]
-"""Whether to show an entry."""
+"""A test that returns whether to show an entry."""
 
 
 class Column(NamedTuple):
@@ -94,7 +94,7 @@ class Listing(ABC):
 
     @abstractmethod
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes that text filters search."""
+        """Yield the bytes in which text filters search."""
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number, or the next one; None if there is none."""
+        """Return the entry with this number, or else the next entry; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
@@ -137,7 +137,7 @@ def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
 
 
 def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
-    """Yield the bytes of an entry, without hidden ones, and all decompressed bytes."""
+    """Yield the bytes of an entry without sensitive ones, and all decompressed bytes."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:

@@ -68,7 +68,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_batch(head: bytes) -> bool:
-    """Whether offset, length and magic byte are plausible for a batch, which excludes text."""
+    """Whether offset, length and magic byte are plausible for a batch, which rules out text files."""
     if len(head) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)

@@ -1,7 +1,7 @@
 """The tree of an entry's fields: the displayed values, and the bytes of each field.
 
-Items are made on demand. A very long array has items for ranges of elements, so that opening it costs no more than
-opening a range.
+Items are made on demand. A very long array is divided into ranges of elements, so that opening the array makes only the
+items of the ranges.
 """
 
 import re
@@ -26,7 +26,7 @@ _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
 """Maximum bytes shown as text."""
 _ASKED: Final = 8
-"""Number of an element's fields that are tried as its label."""
+"""Number of an element's fields to try as a label for the element."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 Note = Callable[[Node], str]
@@ -45,7 +45,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes that items refer to: the entry's, or decompressed ones."""
+    """The bytes that items refer to: the entry's bytes, or decompressed bytes."""
 
     name: str
     data: bytes
@@ -109,7 +109,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
-        if looked.explained.guess is not None:  # a guess at the type, and how to explain the bytes that way
+        if looked.explained.guess is not None:  # a guessed message type, and the trace that results from it
             facts = looked.explained._replace(title="")
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
@@ -118,7 +118,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Return the buffer of a trace: each of several batches has its own bytes."""
+    """Return the buffer of a trace; in a trace of several batches, each batch has its own bytes."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 
@@ -218,7 +218,7 @@ def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
 
 
 _OPENED = 40
-"""Items initially shown."""
+"""Number of items to open at first."""
 _STYLES = {
     "number": "cyan",
     "text": "green",
@@ -246,7 +246,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry, with its short branches opened, or the path to an error."""
+        """Show another entry, with its short branches open, or with the path to an error open."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -261,7 +261,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch and its subbranches as long as everything is short."""
+        """Open a branch and its subbranches as long as they are short."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -280,7 +280,7 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        assert self.last_line >= -1  # reading `last_line` assigns lines to added nodes
+        assert self.last_line >= -1  # reading `last_line` makes Textual assign lines to the new nodes
         self.move_cursor(node)
 
     def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:
@@ -306,7 +306,7 @@ class FieldTree(Tree[Item]):
             self.post_message(self.Selected(event.node.data))
 
     def reveal(self, buffer: Buffer, offset: int) -> None:
-        """Put the cursor on the field of a byte, opening the branches around it."""
+        """Put the cursor on the field that a byte belongs to, opening the branches around it."""
         around = self.cursor_node or self.root
         while around.parent is not None and (around.data is None or around.data.buffer is buffer):
             around = around.parent

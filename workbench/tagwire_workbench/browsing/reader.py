@@ -1,7 +1,6 @@
 """The thread that reads a listing and applies a filter while the browser shows the results.
 
-It works in slices: first the visible entries, then the filter, then more input. All of the work is in one thread, so
-only one thread writes to a listing.
+It works in slices: first the visible entries, then the filter, then more input. Only this thread writes to a listing.
 """
 
 from contextvars import copy_context
@@ -27,10 +26,10 @@ class Reader:
         self.view = View(listing)
         """The current view; may be replaced at any time."""
         self.visible: list[int] = []
-        """Entries whose errors are needed first."""
+        """Entries to check for errors first."""
         self._wake = Event()
         self._stopped = Event()
-        # The context determines whether sensitive values are shown.
+        # The thread inherits this context, which determines whether sensitive values are shown.
         context = copy_context()
         self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
 

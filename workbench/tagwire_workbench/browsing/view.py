@@ -12,7 +12,7 @@ from tagwire_workbench.browsing.listing import Listing, Test, contains
 _SLICE: Final = 0.05
 """Seconds per slice."""
 _CHEAP: Final = 256
-"""Entries tested between two checks of the clock."""
+"""Entries to test between two checks of the clock."""
 
 
 class View:
@@ -24,7 +24,7 @@ class View:
         """The filter as typed."""
         self._found = array("i")
         self._tried = 0
-        # Columns are fast to test, bytes are not; so errors and text come last.
+        # Testing columns is fast, and testing bytes is slow, so errors and text come last.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
@@ -43,7 +43,7 @@ class View:
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """Return the index of an entry, or of the first after it."""
+        """Return the index of an entry, or of the next entry in the view."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left

@@ -93,7 +93,9 @@ def command(
 
 
 def _require_terminal(path: Path) -> None:
-    """Raise UsageError without a terminal: keys come from standard input, and the screen goes to standard error."""
+    """Raise UsageError without a terminal, because keys are read from standard input and the screen is drawn on
+    standard error.
+    """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
         raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

@@ -1,4 +1,4 @@
-"""`tagwire compare`: show what two captures have in common, and what only one of them has."""
+"""`tagwire compare`: show what two captures have in common, and how they differ."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 _CLOSING: Final = 2.0
-"""Seconds to wait at the end for pending output."""
+"""Seconds to wait for pending output at the end."""
 
 
 @click.command("record")
@@ -149,7 +149,7 @@ class _Printing:
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Print pending lines, if they are being read."""
+        """Print pending lines if there is still a reader."""
         self._waiting.put(None)
         self._thread.join(_CLOSING)
 

@@ -125,7 +125,9 @@ def command(
 
 
 def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """Return the lines of one server. Raises click.BadParameter, listing the capture's servers, if there are none."""
+    """Return the steps recorded with one server. Raises click.BadParameter, listing the capture's servers, if there are
+    none.
+    """
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
@@ -135,7 +137,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """Return the classes of the recorded responses, without those that the package lacks."""
+    """Return the classes of the recorded responses, except for responses that the package lacks."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []

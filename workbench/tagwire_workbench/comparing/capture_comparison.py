@@ -1,4 +1,4 @@
-"""Find what two captures have in common, and what only one of them has."""
+"""Find what two captures have in common, and how they differ."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _FEW: Final = 16
-"""Fields with more values are not compared by value."""
+"""Fields with more different values are not compared by value."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class FieldUsage:
     used: int = 0
     """Number of messages or elements with a non-default value."""
     values: set[Any] | None = field(default_factory=set)
-    """All values, including the default; None if they are too many, composite, or sensitive."""
+    """All values, including the default; None if there are too many, or if they are composite or sensitive."""
 
     def add(self, value: Any) -> None:
         """Count a value."""
@@ -48,7 +48,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All possible values, if the spec enumerates them and they are few."""
+        """All possible values, if the spec enumerates a small number of them."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -115,10 +115,11 @@ class FieldComparison(NamedTuple):
 
     path: str
     a: int
-    """How often the first capture has a non-default value."""
+    """How often the field has a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """The values only in the first capture, only in the second, and in neither; None if too many, or hidden.
+    """The values only in the first capture, only in the second, and in neither; None if there are too many, or if they
+    are hidden.
 
     Values in neither capture are known if the spec enumerates all values.
     """

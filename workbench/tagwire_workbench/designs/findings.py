@@ -29,7 +29,7 @@ class Finding:
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """Make a finding about a spec, with the rule's severity."""
+        """Make a finding about a spec, with the severity that its rule has by default."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,

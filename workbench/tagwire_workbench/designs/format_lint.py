@@ -1,7 +1,7 @@
 """Find flaws of a record format in its spec: costs for its readers and writers.
 
-The rules check the layout, so they are about bytes: which fields vary in length, what the checksum covers, how many
-bytes a claimed value takes.
+The rules examine the layout: which fields vary in length, what the checksum covers, how many bytes a claimed value
+takes.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Find flaws of designs: of a record format, of a message, and of messages compared with each other.
+"""Find design flaws in a record format, in a message, and in messages compared with each other.
 
 The rules report what a design costs its readers and writers. All rules run; `chosen` then keeps the findings that the
 settings enable.
@@ -40,7 +40,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of both, within their common versions."""
+    """Return the versions that are flexible in both messages, among their common versions."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -50,7 +50,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield findings for messages that are never flexible, in a set with flexible messages of their kind."""
+    """Yield a finding for each message that is never flexible, if other messages of its kind are."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:

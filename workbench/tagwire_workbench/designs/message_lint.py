@@ -1,6 +1,7 @@
-"""Find flaws of one message: names, documentation, defaults, tags and nulls that burden its users.
+"""Find flaws of a single message: names, documentation, defaults, tags and nulls that burden its users.
 
-Each rule is a function of a field in its struct, or of the message. A common struct is checked once, at its first use.
+Each rule is a function of a field within its struct, or of the message. A common struct is checked only once, where it
+is first used.
 """
 
 from collections import defaultdict
@@ -18,7 +19,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct, with the versions that the struct can be in."""
+    """A field in its struct, with the versions in which the struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -33,7 +34,7 @@ class _Place:
 
     @property
     def is_later(self) -> bool:
-        """Whether the field is newer than its struct, so that some readers never see it."""
+        """Whether the field is newer than its struct, so that old readers of the struct don't know it."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> Finding:
@@ -54,7 +55,7 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
 
 
 def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
-    """Yield the fields of a struct and its nested structs, without shared structs, which are checked separately."""
+    """Yield the fields of a struct and its nested structs, except shared structs, which are checked separately."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)
@@ -123,7 +124,7 @@ def _stiff_length(place: _Place) -> _Found:
 
 
 def _implied_default(place: _Place) -> _Found:
-    """Numbers that identify or locate something have no natural zero; counts, sizes and codes do."""
+    """Numbers that identify or locate something have no natural zero, unlike counts, sizes and codes."""
     field = place.field
     if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return

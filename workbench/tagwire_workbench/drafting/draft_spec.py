@@ -1,8 +1,8 @@
 """Add a version with the optional fields of KIP-482's first draft to a message.
 
-The draft leaves every existing version as it is and gives each RPC one more, in which each struct begins with its
-optional fields. Kafka chose another design (tagged fields in flexible versions), so a spec of the released dialect is
-first cut to its inflexible versions, in which the two dialects agree.
+The draft leaves every existing version unchanged and gives each RPC one more version, in which each struct begins with
+its optional fields. Kafka chose another design (tagged fields in flexible versions), so a spec of the released dialect
+is first reduced to its inflexible versions, which are the same in both dialects.
 
 These are pure functions from spec to spec. The specs are valid and in normal form (`canonical.normal_form`), and are
 not modified.
@@ -20,9 +20,9 @@ Spec = Mapping[str, Any]
 Tree = dict[str, Any]
 
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
-"""The keys of fields and structs whose value is a version range."""
+"""The keys of fields and structs with a version range as their value."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys of the released dialect that inflexible versions don't need."""
+"""Keys of the released dialect that have no meaning in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 """The header of an inflexible version."""
 
@@ -41,9 +41,9 @@ def first_flexible(spec: Spec) -> int:
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
     """Return the spec with only versions below `below`, by default the first flexible version; None if none is left.
 
-    Fields, structs and headers that are only in the removed versions are removed. A range that reached into them is
-    open afterwards; a range that ended earlier is kept. `below`, no higher than the default, is for a request or
-    response whose counterpart is cut there. A spec of the draft dialect is returned unchanged.
+    Fields, structs and headers that exist only in the removed versions are removed. A range that reached into the
+    removed versions becomes open; a range that ended earlier is kept. `below`, which is at most the default, is for a
+    request or response whose counterpart is cut at that version. A spec of the draft dialect is returned unchanged.
     """
     if is_draft(spec):
         return dict(spec)
@@ -54,10 +54,10 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 
 
 def with_new_version(spec: Spec) -> Tree:
-    """Return the spec with one more version, which has the fields of the last one, and optional fields.
+    """Return the spec with one more version, which has the fields of the last version, and optional fields.
 
-    A field whose range ends with the highest version is not in the new one. A spec that already has optional fields
-    keeps the versions that have them. Raises SpecError if a valid version is flexible.
+    A field whose range ends at the highest version is not in the new version. A spec that already has optional fields
+    keeps the versions with these fields. Raises SpecError if a valid version is flexible.
     """
     valid = _range(spec, "validVersions")
     flexible = _range(spec, "flexibleVersions") & valid
@@ -72,7 +72,7 @@ def with_new_version(spec: Spec) -> Tree:
 def restated(spec: Spec) -> Tree:
     """Rewrite the lowest version in the draft dialect, for a message that was always flexible.
 
-    No version can stay unchanged, so the first one is rewritten: with its untagged fields, under its number.
+    No version can stay unchanged, so the lowest version is rewritten under its own number, with its untagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))
@@ -170,7 +170,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
-    """Return the values for the versions in `window`; the last range is left open."""
+    """Return the values for the versions in `window`; the last range becomes open."""
     rows = ((Versions.parse(text), value) for text, value in said.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

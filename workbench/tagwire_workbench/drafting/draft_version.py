@@ -1,13 +1,13 @@
 """Draft a protocol by KIP-482's first draft: a version with optional fields for each request and response.
 
-All specs are read and checked, all new sources are made and checked, and only then are files written. A folder must
-never be half done, because running the command again would add another version.
+Files are written only after all specs have been read and checked, and all new sources made and checked. A folder must
+never be half finished, because running the command again would add another version to the finished part.
 
 Most drafts cut released versions, so they go to a separate folder, where nothing is replaced. In place, specs may only
 gain a version.
 
-A request and its response must have the same versions, before and after. Headers return to the inflexible ones, which
-the draft leaves unchanged. Messages that are not RPCs are unchanged, and so are removed APIs.
+A request and its response must have the same versions, before and after. Headers become the inflexible headers, which
+the draft leaves unchanged. Removed APIs, and messages that are not RPCs, stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ class Draft:
     notes: tuple[str, ...]
     """Remarks for the report."""
     gone: tuple[str, ...]
-    """Fields that are in no version any more, as `Topics.Partitions.Leader`."""
+    """Fields that no longer exist in any version, as `Topics.Partitions.Leader`."""
     path: Path | None
     """The file to write, or None."""
     text: str
@@ -132,9 +132,10 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The results go to the folder `place`. With `only_new` they have only the new version, and of the other messages only
-    headers are written. If `place` is the folder itself, specs keep all their versions and comments; elsewhere no file
-    is replaced. `released` are the baselines of the messages at `place`. Nothing is written until `DraftPlan.apply`.
+    The results go to the folder `place`. With `only_new`, the specs have only the new version, and no other messages
+    except headers are written. If `place` is the folder itself, specs keep all their versions and comments; elsewhere
+    no file is replaced. `released` are the baselines of the messages at `place`. Nothing is written until
+    `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule (`problems` has all of them) before or
     afterwards, for a request and response with different versions, and if something would be lost.
@@ -167,7 +168,7 @@ def _is_in_place(folder: Path, place: Path) -> bool:
 
 
 def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
-    """Raise SpecError if a draft would replace content that it lacks, or change a released version."""
+    """Raise SpecError if writing a draft would lose content of an existing file, or change a released version."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = "exists already with other content; remove it, or give another folder"
@@ -234,7 +235,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Return the result for a spec. `end` is the version to cut a request or response at."""
+    """Return the result for a spec. A request or response is cut at the version `end`."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -278,14 +279,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # without members of removed ones
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost removed field
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the canonical text; in place with the spec's comments, if its fields are unchanged."""
+    """Return the canonical text. In place, it keeps the spec's comments if the fields are unchanged."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -1,8 +1,8 @@
-"""The framing of fuzz inputs: what precedes a message, and which message it is.
+"""The framing of fuzz inputs: what precedes a message, and how to find out which message it is.
 
-The same four forms as in `tagwire fuzz corpus`: a message alone, after its API key and version, as a frame with its
-header, and as a frame after its size. A `Framing` writes inputs and reads them as a trace, so that seeds, mutations and
-minimised inputs have the same form.
+There are four forms, as in `tagwire fuzz corpus`: a message alone, after its API key and version, as a frame with its
+header, and as a frame preceded by its size. A `Framing` writes inputs and traces them, so that seeds, mutations and
+minimized inputs have the same form.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class FramingError(TagwireError, ValueError):
 
 
 class Input(NamedTuple):
-    """An input, as far as it could be read."""
+    """An input, up to the first error in it."""
 
     data: bytes
     begin: int
     """Start of the message or frame, after the prefix."""
     has_size: bool
-    """Whether the size of the rest precedes `begin`."""
+    """Whether a size precedes `begin`: the number of bytes that follow it."""
     trace: Trace
     cls: type[Message]
     version: int
@@ -53,9 +53,9 @@ class Input(NamedTuple):
 class Framing:
     """The form of inputs: `kind`, `frames` and `prefix` as the options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, all inputs have this message. Otherwise the input identifies its message: by
-    `prefix="key"` for messages of one kind, and for requests with `frames=True` by their header. Raises FramingError if
-    inputs would not identify their message, and UnsupportedVersionError.
+    With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
+    `prefix="key"`, by the API key and version before a message of the given kind; with `frames=True`, by the request
+    header. Raises FramingError if inputs would not identify their message, and UnsupportedVersionError.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Framing:
         elif cls.KIND == "request":
             read = trace_request(self.registry, rest, strict=strict)
         else:
-            assert cls.API_KEY is not None  # a response has an API key
+            assert cls.API_KEY is not None  # responses have API keys
             read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
@@ -156,7 +156,7 @@ class Framing:
 
 
 def key_bytes(cls: type[Message], version: int) -> bytes:
-    """Return API key and version as in a request header. The message must have an API key."""
+    """Return API key and version in the form of a request header. The message must have an API key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 
@@ -186,7 +186,7 @@ def framing_options(function: F) -> F:
 
 
 def _with_kind(function: F) -> F:
-    """Make one `kind` of the two options that name it."""
+    """Combine the two options for the kind into one `kind`."""
 
     @wraps(function)
     def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:

@@ -3,10 +3,10 @@
     minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
     same_failure(target, data)            the property "raises the same exception at the same line"
 
-It first removes fields: array elements, tagged fields, nullable structs, the content of strings and bytes; other fields
-get their defaults. The counts and sizes around them are adjusted, so an invalid input keeps its error and loses
-unrelated bytes. Then it removes single bytes. Without a framing, or if an input doesn't identify its message, it only
-removes bytes.
+It first removes parts: array elements, tagged fields, nullable structs, the content of strings and bytes. Other fields
+get their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error and loses only
+unrelated bytes. Finally, it removes single bytes. Without a framing, or if an input doesn't identify its message, it
+only removes bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Minimised(NamedTuple):
     tries: int
     """Number of inputs tried."""
     is_done: bool
-    """Whether nothing smaller is left to try; False if the tries ran out."""
+    """Whether all smaller candidates were tried; False if `tries` was exhausted."""
 
 
 def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries: int = 20_000) -> Minimised:
@@ -85,7 +85,7 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Whether the input could be made smaller: by fields, or by bytes if no field can be removed."""
+        """Whether the input could be made smaller, first by fields, and by bytes if no field can be removed."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
@@ -99,7 +99,7 @@ class _Search:
         return self.data != before
 
     def has(self, candidate: bytes) -> bool:
-        """Test a candidate, and make it the input if it keeps the property. Returns whether it does."""
+        """Test a candidate, and keep it as the new input if it has the property. Returns whether it does."""
         digest = _digest(candidate)
         if digest in self.seen or self.tried >= self.tries:
             return False
@@ -120,7 +120,7 @@ class _Search:
     # ------------------------------------------------------------ candidates
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield candidates without elements or tagged fields, many at a time first; with null for a struct."""
+        """Yield candidates without elements or tagged fields (many at once at first), or with null for a struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -148,18 +148,18 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
-        """Yield candidates without some bytes, many at a time first."""
+        """Yield candidates without some bytes, many at once at first."""
         for start, end in _ranges(len(self.data)):
             yield self.data[:start] + self.data[end:]
 
 
 def _digest(data: bytes) -> bytes:
-    """Return the digest of a tried input, since storing long inputs would take too much memory."""
+    """Return the digest of a tried input. Digests are stored instead of inputs to save memory."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of complete neighbours: all of them, halves, quarters, and each one."""
+    """Yield runs of adjacent items: all items, halves, quarters, and single items."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]
@@ -174,7 +174,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield nothing, a half, one less, and plain characters of the same length."""
+    """Yield shorter content: none, half, one less; and plain characters of the same length."""
     if not value:
         return
     yield value[:0]

@@ -1,8 +1,8 @@
 """The sites of an input, and how to replace bytes there with everything around them adjusted.
 
-A site is a node of the input's trace with its part of the layout, and the enclosing sites. `splice` replaces the bytes
-of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame. These
-change by the same amount as the bytes, so wrong counts in an invalid input stay wrong by as much.
+A site is a node of the input's trace, with its part of the layout and its enclosing sites. `splice` replaces the bytes
+of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame. The
+adjustment is relative, so a count that is wrong by 3 in an invalid input remains wrong by 3.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Site:
         """The enclosing sites, outermost first."""
         self.inner: list[Site] = []
         self.type: Type | None = None
-        """For a field or an element."""
+        """The type of a field or an element; None for other sites."""
         self.item: Item | None = None
-        """For a field, and for the entry of a field."""
+        """The layout item of a field or its entry; None for other sites."""
         self.struct: StructLayout | None = None
-        """For a struct and its section; for other sites, the enclosing struct."""
+        """The struct of a struct site and of its section; for other sites, the enclosing struct."""
         self.number = 0
         """Index among the inner sites of the enclosing site."""
 
@@ -73,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Start of the content: after a count, a tag and its size, or a marker."""
+        """Start of the content: after a count, a marker, or a tag and its size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -125,7 +125,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message; record formats, which have checksums, are left out."""
+    """Return the sites of a header and a message. Record formats are left out, because they have checksums."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -213,13 +213,13 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""Would only be named in errors."""
+"""A layout is required, but would only be named in errors."""
 
 
 def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
     """Replace a range by `data`, and adjust the counts and sizes before it.
 
-    `holds` is the enclosing site, or None. `elements` is the number of added elements or entries.
+    `holds` is the site that encloses the range, or None. `elements` is the number of added elements or entries.
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -254,7 +254,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for the length before the tag, which is the last two bytes of the head."""
+    """Return the patch for the length before an optional field's tag, which is the last two bytes of the head."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

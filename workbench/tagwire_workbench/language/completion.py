@@ -1,7 +1,7 @@
-"""Completions at the cursor: keys of the object, words of the schema, types, field names.
+"""Completions at the cursor: keys of the object, the schema's enumerated words, types, field names.
 
-They depend only on the tokens before the cursor, so the source may be incomplete. An offer has the span to replace and
-the replacement.
+They depend only on the tokens before the cursor, so the source may be incomplete. Each offer includes the span to
+replace, and the replacement.
 """
 
 import json
@@ -42,7 +42,7 @@ def completions(
     registers: Collection[str] = (),
     shared: Collection[str] = (),
 ) -> list[Offer]:
-    """Return the completions at an offset, the likeliest first. Never raises, whatever the source.
+    """Return the completions at an offset, the likeliest first. Never raises an error for any source.
 
     `is_extended` allows the tagwire dialect; `registers` and `shared` are the names of the set's registers and shared
     structs.
@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the start of a new value: the text before and after the cursor."""
+    """Return the parts of a new value that go before and after the cursor."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Whether a field may use this struct: a common struct, or the field's own inline struct."""
+    """Whether a field may use this struct: a common struct, or the struct declared in this field."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True
@@ -148,5 +148,5 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Whether the next non-blank character is this one."""
+    """Whether this character follows, ignoring blanks."""
     return text[offset:].lstrip().startswith(mark)

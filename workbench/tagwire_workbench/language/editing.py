@@ -1,7 +1,7 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried first: a renamed or fixed source is read, and a change that newly breaks a rule is rejected or not
-offered.
+Every change is tried first: the changed source is read, and a change that breaks a rule that held before is rejected or
+not offered.
 """
 
 import json
@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error of a rule that had fewer errors before."""
+    """Return the first error of a rule that is broken more often than before."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

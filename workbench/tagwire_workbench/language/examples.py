@@ -21,7 +21,7 @@ from tagwire_generator.model.python_names import attribute_name
 
 @dataclass(frozen=True, slots=True)
 class WireExample:
-    """A field value and its bytes in one version; for a tagged field including its tag and size."""
+    """A field value and its bytes in one version; for a tagged field, the bytes include tag and size."""
 
     version: int
     value: Any
@@ -30,7 +30,7 @@ class WireExample:
 
 
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
-    """Return an example in the latest version with the field; None if there is none, as in record formats.
+    """Return an example in the latest version that has the field; None if no example is possible, as in record formats.
 
     `struct` is the name of the struct with the field, or of the message.
     """

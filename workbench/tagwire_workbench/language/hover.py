@@ -1,7 +1,7 @@
-"""Hover texts as Markdown: for a key, a field, a struct, a type, or a broken rule.
+"""Hover texts in Markdown: for a key, a field, a struct, a type, or a broken rule.
 
-Descriptions of keys come from the schema; facts about a field from its keys; and its example bytes from the message, if
-the spec is valid.
+Descriptions of keys come from the schema, the facts about a field from its keys and, if the spec is valid, its example
+bytes from an encoded message.
 """
 
 import json
@@ -35,7 +35,7 @@ class Hover(NamedTuple):
 
 
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
-    """Return the hover at an offset; None if there is none. Never raises, whatever the source.
+    """Return the hover at an offset; None if there is none. Never raises an error for any source.
 
     `message` is the parsed spec, if it has no errors; `rules` are the ids of the rules broken here.
     """
@@ -50,7 +50,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 
 def rule_text(rule_id: str) -> str:
-    """Return a rule in Markdown with its example, as `tagwire rule` prints it; "" for an unknown rule."""
+    """Return the Markdown form of a rule with its example, as printed by `tagwire rule`; "" for an unknown rule."""
     rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
     if rule is None:
         return ""
@@ -188,5 +188,5 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Return text that is safe between backticks."""
+    """Return a string that is safe between backticks."""
     return text.replace("`", "'")

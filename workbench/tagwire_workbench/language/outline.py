@@ -16,7 +16,7 @@ _LISTS: Final[Mapping[str, SymbolKind]] = {
     "commonStructs": "struct",
     "entries": "entry",
 }
-"""The keys whose members are listed in an outline."""
+"""The keys whose list members appear in an outline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Symbol:
 
 
 def outline(text: str) -> list[Symbol]:
-    """Return the outline of a spec; empty without a named object. Never raises, whatever the source."""
+    """Return the outline of a spec; empty without a named object. Never raises an error for any source."""
     return _symbols([TextTree(text).root], "message")
 
 

@@ -1,7 +1,7 @@
 """Look up what the spec schema defines for a value: keys, words, descriptions.
 
-Everything comes from `spec.schema.json`, so a new key is known here at once. Only rules that would make the schema's
-errors unreadable are in tables here: which keys belong to one dialect, or to one kind of message.
+Everything comes from `spec.schema.json`, so new keys need no change here. Tables here list only what would make the
+schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,7 +17,7 @@ _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "headerVersions": ("request", "response"),
     "fallback": ("response",),
 }
-"""The kinds of messages that may have a key; other kinds are not offered the key."""
+"""For keys that only some kinds of messages may have: these kinds. The key is not offered in others."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
 """Keys that the draft dialect does not have."""
 
@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape, where a single item may replace a list."""
+        """Return the schema for a value of this shape. A single item is allowed in place of a list."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -125,7 +125,8 @@ def _root(root: Value) -> SchemaNode:
 
 
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
-    """Return the keys that an object may have in addition to `present`, required keys first, then in schema order.
+    """Return the keys that an object may have in addition to `present`: required keys first, the others in schema
+    order.
 
     `is_extended` is the default for specs that don't specify their dialect.
     """
@@ -147,7 +148,7 @@ def _fits(key: str, kind: str, root: Value) -> bool:
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
-    """Whether a spec may use the tagwire dialect; the spec's own key takes precedence over its set."""
+    """Whether a spec may use the tagwire dialect. The spec's own key takes precedence over the setting of its set."""
     return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 

@@ -14,7 +14,7 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The other specs of a set; `registers` is None if the set is unknown."""
+    """The other specs of a set. `registers` is None if the set is unknown."""
 
     registers: Registers | None = None
     places: Mapping[str, Path] = field(default_factory=dict)
@@ -32,17 +32,17 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Whether other specs may use this spec, judged without parsing."""
+    """Whether other specs may use this spec, judged from the source without parsing it."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def asks_for_others(data: bytes) -> bool:
-    """Whether a spec may use other specs, judged without parsing."""
+    """Whether a spec may use other specs, judged from the source without parsing it."""
     return uses_registers(data) or b'"imports"' in data
 
 
 def context_of(texts: Mapping[Path, bytes]) -> SetContext:
-    """Return what these specs offer to the others of their set."""
+    """Return what these specs provide to other specs of their set."""
     registers = registers_among(texts.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))

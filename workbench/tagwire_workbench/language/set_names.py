@@ -1,6 +1,6 @@
 """Find and rename the names that specs of a set share: structs and registers.
 
-One spec declares such a name, as its own, and others may import the struct or use the register as an `enum`.
+One spec declares such a name as its own name; other specs may import the struct, or use the register as an `enum`.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The names that a spec declares and uses, structs and fields, found in a tree that may be broken.
 
-Definitions, references, renaming and the outline use this module. The schema shows which values are names: the kinds
-`structName` and `fieldType` name structs, `word` names a field of a record format.
+Definitions, references, renaming and the outline use this module. The schema shows which values are names: values of
+the kinds `structName` and `fieldType` name structs, and `word` names a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys that hold the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Parent keys and keys whose values name a field, although the schema has no kind for them."""
+"""Parent keys and keys whose values name a field, although the schema does not mark them as field names."""
 
 
 class Name(NamedTuple):
@@ -109,7 +109,7 @@ class SpecNames:
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
     def declared(self, name: Name) -> Name | None:
-        """Return the field that a name refers to: in its struct, an enclosing struct, or the elements below."""
+        """Return the field that a name refers to: in the same struct, an enclosing struct, or the elements below."""
         if name in self.fields:
             return name
         owner: Value | None = name.value.parent
@@ -120,7 +120,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value of an object could refer to, from the innermost struct outwards."""
+        """Return the field names that a value in an object could refer to, from the innermost struct outwards."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
@@ -149,7 +149,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field with this name; the field itself if it is not in a list."""
+    """Return the list that contains the field with this name; the field itself if it is not in any list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
-A problem counts lines from 1, ending at `\n` only, and columns from 1, in characters. An editor counts both from 0, a
+A problem counts lines from 1 (only `\n` ends a line) and columns from 1, in characters. An editor counts both from 0, a
 lone `\r` also ends a line, and columns are code units of an encoding: UTF-16, unless both sides agree on another one.
-So in UTF-16 a character beyond U+FFFF counts as two columns.
+In UTF-16, a character beyond U+FFFF counts as two columns.
 """
 
 import re
@@ -52,7 +52,7 @@ class TextPositions:
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of a position; within a character, the character's start."""
+        """Return the offset of a position; if the position is within a character, the character's start."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character

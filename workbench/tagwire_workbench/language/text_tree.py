@@ -1,8 +1,8 @@
 """A fault-tolerant tree of a spec's source, for completion, hovers and renaming during typing.
 
-`syntax.parse` returns the authoritative tree, and nothing for a source with a missing comma. This tree is built in one
-pass over the tokens, closes unclosed brackets, and accepts any source. Its values know their start and end, and which
-of them contain the cursor.
+`syntax.parse` returns the authoritative tree, but nothing for a source that lacks a comma. This tree is built in one
+pass over the tokens; it closes unclosed brackets and accepts any source. Each value has its start and end, so the
+values that contain the cursor can be found.
 """
 
 import json
@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""What may follow a string; anything else is a typing error."""
+"""Characters that may follow a string; any other character means that its quote is a typing error."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -87,7 +87,7 @@ class Entry:
 
 
 class Slot(NamedTuple):
-    """The cursor's context: what may come there, in which object or list, and under which key."""
+    """The context of the cursor: the expected item, and the object or list and key that it belongs to."""
 
     role: Role
     owner: Value | None
@@ -163,7 +163,8 @@ class TextTree:
         return Span(start, end) if start <= offset < end else Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
-        """Return the part of a string that a completion replaces; an unclosed string may hold the rest of the line.
+        """Return the part of a string that a completion replaces, since an unclosed string may extend to the end of the
+        line.
 
         If a word follows the closing quote, that quote actually begins the next string.
         """
@@ -233,7 +234,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Treat text in place of a comma as the next key, with its comma missing."""
+    """Treat text where a comma belongs as the next key, after a missing comma."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

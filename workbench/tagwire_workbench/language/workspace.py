@@ -1,7 +1,7 @@
 """The specs of a project in an editor: unsaved documents override files.
 
-It returns the problems that `tagwire validate` and `tagwire lint` report for a folder, including rules about the set.
-Results are cached until a file changes, so each keystroke reads only one spec.
+A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder, including breaches of rules
+about the set. Results are cached until a file changes, so each keystroke reads only one spec.
 """
 
 import datetime
@@ -28,7 +28,7 @@ from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_o
 from tagwire_workbench.language.text_tree import TextTree
 
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
-"""Keys that only a spec has: a file outside of all spec sets may be anything."""
+"""Keys that only specs have. They identify specs outside of spec sets, where a file may be anything."""
 
 
 _MOST_CHARACTERS: Final = 1 << 17
@@ -46,12 +46,12 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result of reading a file, with the inputs it depends on."""
+    """The cached result of reading a file, with the inputs that it depends on."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The settings and lint problems, once requested."""
+    """The lint problems with the settings used for them, once requested."""
 
 
 class Workspace:
@@ -62,7 +62,7 @@ class Workspace:
         self._known: dict[Path, _Read] = {}
         self._settings: dict[Path, tuple[object, Settings]] = {}
         self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
-        """By the package of a set: what its specs offer to each other, and the sources that this came from."""
+        """By package of a set: what its specs provide to each other, and the sources of this information."""
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
@@ -70,7 +70,7 @@ class Workspace:
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
-        """Drop the editor's content, so that the file on disk counts."""
+        """Drop the editor's content, so that the file on disk is used."""
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
@@ -83,7 +83,7 @@ class Workspace:
         return other
 
     def text(self, path: Path) -> str:
-        """Return the editor's content of a file, or else the file on disk; "" if it can't be read."""
+        """Return the editor's content of a file, or the file on disk; "" if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text
@@ -154,7 +154,7 @@ class Workspace:
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
-        """Return the content of a file as `tagwire fmt` formats it.
+        """Return the content of a file in the format of `tagwire fmt`.
 
         Raises SpecError for a spec with errors, and if formatting would lose a comment.
         """

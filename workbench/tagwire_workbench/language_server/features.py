@@ -66,7 +66,7 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop tracebacks of intentionally rejected requests, whose message the editor shows."""
+    """Filter out tracebacks of intentionally rejected requests, whose message the editor shows anyway."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
@@ -189,7 +189,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the file of a register, of a shared struct, or (from its API key) of an API's counterpart."""
+    """Return the file of a register or shared struct or, at an API key, of the request's response and vice versa."""
     tree = TextTree(document.text)
     names = SpecNames(tree)
     used = names.register_at(offset) or names.struct_at(offset)
@@ -253,7 +253,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return edits of several files. A file named after its declaration is renamed too, if the editor supports that."""
+    """Return edits of several files. A file named after its declaration is also renamed, if the editor can do so."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")
@@ -284,7 +284,7 @@ def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
 
 
 def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Format a document; unchanged for a spec with errors: editors format on save, and already show the errors."""
+    """Format a document. A spec with errors stays unchanged: editors format on save, and already show the errors."""
     document = ls.document(params.text_document.uri)
     if document is None:
         return []

@@ -1,8 +1,8 @@
 """The server: editor requests, answered by `tagwire_workbench.language`.
 
-A file's problems are published as soon as it changes. The problems of its set, which may require reading many files,
-follow from another thread when typing pauses. Every change sends the whole document: specs are small, and then
-different definitions of a line don't matter.
+A file's problems are published as soon as it changes. Finding the problems of its set may require reading many files,
+so another thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
+disagreements about where lines end.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tagwire_workbench.language.workspace import SetProblems, Workspace
 from tagwire_workbench.language_server.documents import Document, encoding_named, path_of, uri_of
 
 _PAUSE: Final = 0.2
-"""Seconds without a change after which the rules about the whole set are checked."""
+"""Seconds without a change before the rules about the whole set are checked."""
 _REFUSED: Final = -32803
 """The protocol's RequestFailed: the request was valid, but can't be fulfilled."""
 
@@ -44,7 +44,9 @@ class SpecServer(LanguageServer):
         self._published: set[Path] = set()
         self._changes = 0
         self._checking = asyncio.Lock()
-        """A check can't be cancelled, so the next one waits for it, instead of running at the same time."""
+        """A running check can't be cancelled, so the next check waits for this lock instead of running at the same
+        time.
+        """
         self._said = ""
 
     def document(self, uri: str) -> Document | None:
@@ -114,7 +116,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return an answer; if settings or folders can't be read, return `otherwise` and show the error once."""
+        """Return an answer. If settings or folders can't be read, return `otherwise`, and show the error once."""
         try:
             return answer()
         except TagwireError as error:
@@ -132,7 +134,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send the problems of a file; if it is not open, only its own errors."""
+        """Send the problems of a file; only its own errors if it is not open."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

@@ -1,4 +1,4 @@
-"""An answer of a script: checked against the message classes on reading, made when a request arrives."""
+"""An answer of a script: checked against the message classes when the script is read, made when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -33,9 +33,9 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """For each list without its lazy elements, the indexes of the remaining elements."""
+        """For each list from which lazy elements were removed, the original indexes of the remaining elements."""
         self.rows: dict[str, Any] = {}
-        """The field of each path in `fields`."""
+        """The field that each path in `fields` leads to."""
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
@@ -99,9 +99,9 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Report errors that `read` raises for the known part of the value.
+        """Report the errors that `read` raises for the parts of the value that are known.
 
-        `cls` is the class of its structs, and `path` is prepended to paths in errors.
+        `cls` is the class of the structs in the value; `path` is prepended to paths in errors.
         """
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
@@ -116,7 +116,9 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return the JSON of a value without lazy parts, after checking their keys; `cls` is its structs' class."""
+        """Return the JSON of a value without lazy parts, after checking their keys; `cls` is the class of the structs
+        in it.
+        """
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

@@ -1,7 +1,7 @@
 """Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-They consist of attribute names. They are checked against the classes when a script is read, so at run time only values
-that a request lacks, such as a second element, can be missing.
+Paths consist of attribute names. They are checked against the classes when a script is read. At run time, a value can
+only be missing because the request lacks it, such as a second element.
 """
 
 import re

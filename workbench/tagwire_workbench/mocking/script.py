@@ -1,4 +1,4 @@
-"""Turn a script into a mock peer, after checking all of it and reporting every error with its position."""
+"""Turn a script into a mock peer, after checking the whole script and reporting every error with its position."""
 
 import functools
 import json
@@ -37,14 +37,14 @@ def schema_text() -> bytes:
 
 @functools.cache
 def _validator() -> Any:
-    """Return a validator in which 3.0 is not an integer, unlike in JSON Schema but as in Python and messages."""
+    """Return a validator for which 3.0 is not an integer: JSON Schema accepts 3.0, but Python and messages do not."""
     kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = validators.extend  # has no types
     return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
 def check_shape(tree: Tree) -> None:
-    """Raise ScriptError, with the position of each error, for a file that is not a script."""
+    """Raise ScriptError, which has the position of each error, for a file that is not a script."""
     for error in _validator().iter_errors(tree.data):
         _add(tree, error)
     tree.raise_errors()
@@ -59,7 +59,7 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_error((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
         case "required":
-            for key in error.validator_value:  # each missing key is a separate error, which does not name the key
+            for key in error.validator_value:  # each missing key becomes an error of its own
                 if key not in error.instance:
                     tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
@@ -89,7 +89,7 @@ class Script:
         self.package: str | None = tree.data.get("package")
 
     def registry(self) -> Registry:
-        """Return the messages of its package. Raises ScriptError for an invalid package, and SettingsError."""
+        """Return the registry of the script's package. Raises ScriptError for an invalid package, and SettingsError."""
         try:
             return find_registry(self.package)
         except click.BadParameter as error:
@@ -113,9 +113,9 @@ class Script:
 
 
 class _RuleReader:
-    """Reads one rule, and adds it to the peer, or its errors to the tree.
+    """Reads a rule and adds it to the peer; if the rule has errors, adds these to the tree.
 
-    `kept` has the values that rules keep while the peer runs, and `names` all their possible names.
+    `kept` holds the values that rules store while the peer runs; `names` are all names that they may have.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -158,7 +158,7 @@ class _RuleReader:
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
         """Whether a condition is met."""
         assert path is not None, "a script with faults is not played"
-        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing
+        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # never equal if ABSENT
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
         """Return the checked answers of a rule."""
@@ -173,7 +173,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return the function that answers a request, after keeping the values that the rule names."""
+        """Return the function that answers a request, after storing the values that the rule keeps."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

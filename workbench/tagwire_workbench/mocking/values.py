@@ -1,7 +1,7 @@
 """Script values that JSON does not have: objects with one of the keys of `FORMS`.
 
-They replace a JSON value of a message, and produce JSON as well: bytes are base64. All of them are read with the
-script. Values that depend on a request become a `Later`.
+Each takes the place of a JSON value in a message, and is replaced by JSON; bytes become base64. All are checked when
+the script is read. Values that depend on a request become a `Later`.
 
     {$peer: host}, {$peer: port}      the address that the client connected to
     {$request: topics[0].name}        a value of the request, null if it has none
@@ -27,7 +27,7 @@ _QUOTE: Final = "; quote what YAML reads as something else"
 
 
 class ScriptValueError(TagwireError):
-    """A value that its form can't make."""
+    """A value that is not valid in its form."""
 
 
 class Setting(NamedTuple):
@@ -53,7 +53,7 @@ class Later:
 
 
 _FAULTY: Final = Later(lambda _: None)
-"""Stands for an invalid value. A script with one is not played."""
+"""Replaces an invalid value. A script that contains it is never played."""
 
 
 class ValueReader:
@@ -187,14 +187,14 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
 
 
 class Form(NamedTuple):
-    """How an object becomes a value: `read` checks the object and returns its value."""
+    """A form of objects: `read` checks the object and returns its value."""
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
     """Type of the value of its key."""
     expected: str = "a string"
     beside: tuple[str, ...] = ()
-    """Other allowed keys."""
+    """Other keys that the object may have."""
 
 
 _BYTES: Final = {"$text": Form(_text), "$hex": Form(_hex)}

@@ -1,8 +1,8 @@
 """YAML as plain data, with the position of each value.
 
-PyYAML parses the file to nodes with positions, and this module makes the data: with the scalars of YAML 1.2's core
-schema, which are JSON's. YAML 1.1, which PyYAML reads by default, has more: `no` would be false, and a date an object
-that no message has.
+PyYAML parses the file to nodes with positions, and this module turns them into data. Scalars follow YAML 1.2's core
+schema, which has the same types as JSON. By default, PyYAML follows YAML 1.1, in which `no` means false, and a date
+becomes an object that no message can contain.
 """
 
 import re
@@ -17,9 +17,9 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import count, shown
 
 _MOST_NODES: Final = 100_000
-"""Aliases could otherwise expand a short file without limit."""
+"""Limit on expanded nodes: with aliases, even a short file could expand without limit."""
 _DEEPEST: Final = 100
-"""Levels of nesting. Messages have about ten, and Python's stack is limited."""
+"""Maximum levels of nesting. Messages have about ten, and Python's stack is limited."""
 _LONGEST: Final = 1000
 """Maximum characters of a number; Python reads no integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
@@ -79,7 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or its key; if that is not written, at the nearest enclosing value."""
+        """Add an error at a value or its key; if the file does not contain it, at the nearest enclosing value."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -131,7 +131,7 @@ def read_tree(path: Path) -> Tree:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise ScriptError(f"{path}{place}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:  # bytes that are not text
+    except yaml.YAMLError as error:  # e.g. bytes that are not text
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
@@ -217,7 +217,7 @@ class _Maker:
 
 
 def _text(text: str) -> str | None:
-    """Join surrogate pairs, which JSON writes, into characters; None for an unpaired surrogate."""
+    """Join surrogate pairs, which JSON uses, into characters; None if a surrogate is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

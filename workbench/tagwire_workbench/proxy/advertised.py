@@ -1,8 +1,8 @@
 """Rewrite the addresses and API versions that servers advertise, for clients of a proxy.
 
-Address fields are found in the messages of a package, for each version: a string `host` and an integer `port` in a
-struct that also identifies their owner, by a field whose name ends with `_id`. So there is no list of APIs or versions
-here. Versions that the package lacks can't be rewritten, so they are not announced to clients for these APIs.
+Address fields are found in each version of a package's messages: a string `host` and an integer `port` in a struct that
+also has an id, a field whose name ends with `_id`. So no list of APIs or versions is needed here. Versions that the
+package lacks can't be rewritten, so for APIs with addresses they are not announced to clients.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Advertised:
         """Return a response with other addresses. Raises TagwireError if it can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # other values mean no address
+            return moved(host, port) if host and port in _PORTS else (host, port)  # any other value means no address
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -62,7 +62,9 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the announced versions of an API, limited to the package's if its responses have addresses."""
+        """Return the versions of an API to announce: if its responses have addresses, only versions that the package
+        has.
+        """
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
             return api_key, lowest, highest

@@ -1,7 +1,7 @@
 """Write frames to a capture file while they pass.
 
-A separate process writes them (`writing`), and a thread feeds it, so passing frames wait for neither. If too many bytes
-are pending, `add` blocks, and so does the traffic: no frame is left out, and memory is bounded.
+A separate process writes the frames (`writing`), and a thread feeds this process, so the traffic waits for neither. But
+if too many bytes are pending, `add` blocks the traffic, so that no frame is left out and memory is limited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
 """Bytes of small frames that are written with one call."""
 _GATHERING: Final = 0.02
-"""Seconds to wait for more small frames: waking the writing thread for each would slow down the traffic."""
+"""Seconds to wait for more small frames: waking the writing thread for each one would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
@@ -124,7 +124,7 @@ class CaptureFile:
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # the process has ended; stderr has the reason
+        with suppress(OSError), process.stdin:  # the process has ended; its stderr says why
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()

@@ -29,7 +29,7 @@ _MOST_WAITING: Final = 10_000
 
 
 class PassedRequest(NamedTuple):
-    """The facts about a request that are needed for its response."""
+    """What must be known about a request when its response arrives."""
 
     api_key: int
     version: int
@@ -48,7 +48,7 @@ class ProxyConnection:
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
-        """By API key and version: the last header after its correlation ID, its end, and its client ID."""
+        """By API key and version: the last header after its correlation ID, the header's end, and its client ID."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
@@ -56,11 +56,13 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the server's bytes for bytes of the client (empty at the end), and record frames that were sent."""
+        """Yield the bytes to send to the server for bytes from the client (empty at the end), and record the frames
+        sent.
+        """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the client's bytes for bytes of the server, likewise."""
+        """Yield the bytes to send to the client for bytes from the server, in the same way."""
         return self._responses.feed(data) if data else iter(self._responses.close())
 
     def close(self) -> None:
@@ -82,13 +84,15 @@ class ProxyConnection:
         return frame
 
     def _client_id(self, frame: bytes) -> str | None:
-        """Return the client ID of a request. Headers of one API mostly differ in their correlation IDs only."""
+        """Return the client ID of a request. Headers of the same API usually differ only in their correlation ids, so
+        they are cached.
+        """
         start, end, known = self._headers.get(frame[:4], (b"", 0, None))
         if end and frame[HEAD:end] == start:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
-        except TagwireError:  # an unknown API, or not a header; recorded nevertheless
+        except TagwireError:  # an unknown API, or not a header; the frame is recorded anyway
             return None
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None
@@ -97,7 +101,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find the request of a response. The response is held if addresses in it change."""
+        """Find the request of a response. The response is held back if it contains addresses to change."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
@@ -121,7 +125,7 @@ class ProxyConnection:
         return frame
 
     def _advertising(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response; return it with the addresses for clients."""
+        """Record a response, and return it with the addresses that clients should use."""
         self._record(request, frame, is_request=False)
         try:
             return self._proxy.advertised.changed(frame, request.api_key, request.version, self._moved)

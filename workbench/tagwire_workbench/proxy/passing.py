@@ -1,8 +1,8 @@
 """Find the frames of one direction in bytes that are passed on as they arrive.
 
-Bytes of a frame are sent at once, so a large frame isn't delayed; only frames that will be changed are held until they
-are complete. All frames are also collected for the record, which is made after they were sent. The collected bytes
-count against a `Budget` that all connections share: a frame beyond it is passed on but not recorded.
+The bytes of a frame are sent on arrival, so a large frame isn't delayed; only frames to be changed are held until they
+are complete. All frames are also collected, to be recorded after they were sent. The collected bytes count against a
+`Budget` that all connections share: a frame beyond it is passed on but not recorded.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 _SIZE: Final = 4
 _SMALL: Final = 4096
 HEAD: Final = 8
-"""Bytes that identify a frame: API key, version and correlation id, or only the id."""
+"""Number of bytes that identify a frame: API key, version and correlation id; or only the id."""
 
 
 class Budget:
-    """Maximum bytes of incomplete frames in all connections together."""
+    """Maximum bytes of incomplete frames, in all connections together."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -31,7 +31,7 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """Instructions for a frame that begins."""
+    """What to do with a frame that begins."""
 
     is_held: bool
     """Whether to hold the frame until it is complete."""
@@ -166,7 +166,7 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Add a part; small parts are joined, since each object has a memory overhead."""
+        """Add a part. Small parts are joined, since each object costs additional memory."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -200,7 +200,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # frames end in order
+                self._end_passed()  # end earlier frames first
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -215,7 +215,7 @@ class Passing:
 
 
 class _Going:
-    """The parts of some bytes to send. Adjacent parts are merged, since each part may wake its receiver."""
+    """Collects the parts of incoming bytes to send. Adjacent parts are merged; each part may wake its receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)

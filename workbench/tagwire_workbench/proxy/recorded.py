@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it: a response has the servers' own addresses."""
+    """A frame as its sender sent it, so a response has the original server addresses."""
 
     connection: int
     """Connection number, from 1."""

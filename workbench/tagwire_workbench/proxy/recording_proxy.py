@@ -26,9 +26,9 @@ _PROBLEMS_KEPT: Final = 1_000
 class RecordingProxy:
     """Passes bytes between clients and servers, and reports the frames in them to `on_frame`.
 
-    `server` is the target of clients of the first address; the default registry is Kafka's. `on_close` is called when a
-    connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames of all connections, in bytes.
-    Raises ProxyError for a package whose requests have no API key and version.
+    `server` is where clients of the first address are connected; the default registry is Kafka's. `on_close` is called
+    when a connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames of all connections, in
+    bytes. Raises ProxyError for a package whose requests have no API key and version.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RecordingProxy:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 is any free port. For each further advertised server, one more free port of the host is opened;
+        Port 0 is any free port. For each other advertised server, another free port of the host is opened;
         `on_listening` is called with each address and its server. Raises ProxyError for a host that other machines can
         reach, unless `allow_remote` is set, for an unavailable address, and for a server that would be the proxy
         itself.

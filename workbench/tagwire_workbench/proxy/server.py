@@ -1,10 +1,10 @@
 """A proxy on sockets: a listener for each server, and links between two transports.
 
-`connection` makes all decisions about bytes; this module has only the socket code. A side whose buffer is full pauses
-reading from the other side, so nothing piles up. When a side has sent everything, the other side is told, and may still
-send.
+`connection` makes all decisions about bytes; this module has only the socket code. If the buffer of one side is full,
+reading from the other side pauses, so memory is limited. When one side has finished sending, the other side is
+notified, and may still send.
 
-It uses protocols instead of streams, because streams copy everything once more.
+asyncio protocols are used instead of streams, because streams would copy all bytes once more.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Synchronous, unlike `create_server`, because the response with the address waits for the listener.
+        # Unlike `create_server`, this is synchronous, because the response with the address must wait for the listener.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -99,7 +99,7 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Whether the proxy itself listens at an address, so that it would connect to itself."""
+        """Whether the proxy itself listens at an address; connecting there would be a loop."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
@@ -123,7 +123,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Note once why further servers get no listener: a cluster may advertise thousands repeatedly."""
+        """Report once why further servers get no listener; a cluster may advertise thousands of them repeatedly."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is passed on as it is, and so are further servers: {reason}")
@@ -135,7 +135,7 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Note this once until the server is reached, since clients retry many times a second."""
+        """Report an unreachable server once until it is reached again, since clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
@@ -171,7 +171,7 @@ class _Link:
         self.connection: ProxyConnection | None = None
 
     def begin(self) -> None:
-        """Connect to the server, and read from the client only after that."""
+        """Connect to the server, and only then read from the client."""
         transport = self.client.transport
         assert transport is not None
         came_to = transport.get_extra_info("sockname")[0]
@@ -218,7 +218,7 @@ class _Link:
 
 
 class _Side(asyncio.Protocol):
-    """One side of a link: the other side gets its bytes."""
+    """One side of a link. Its bytes are sent to the other side."""
 
     other: _Side
 
@@ -243,7 +243,7 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """Tell the other side that this side sends no more; the other side may still send."""
+        """Tell the other side that this side has finished sending; the other side may still send."""
         self._end()
         return True  # do not close
 
@@ -290,6 +290,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # consumes all parts even if they can't be sent, since this records the frames
+        for part in parts:  # consume all parts, even unsendable ones, to record frames
             if to is not None and not to.is_closing():
                 to.write(part)

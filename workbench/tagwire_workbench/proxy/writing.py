@@ -1,16 +1,17 @@
-"""The process that writes a capture file. It runs alone, so it imports nothing of tagwire.
+"""The process that writes a capture file. It runs as a script, so it imports nothing from tagwire.
 
-It is a process, because hex digits and compression in a thread of the proxy would delay the traffic: only one thread of
-a process runs Python at a time. It ends when its input ends, so it also completes the file of a proxy that was killed.
+Hex digits and compression need a separate process, because only one thread of a process runs Python at a time, so a
+thread would delay the traffic. The process ends when its input ends, so it completes the file even if the proxy is
+killed.
 
-Standard input has one frame after the other: two sizes of four bytes, the start of the line up to the hex digits, and
-the bytes for the hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A
-member that fills up early is only stored, others are compressed: zlib compresses 40 MB of frames a second, and the
-traffic must not wait for it.
+Each frame on standard input consists of two four-byte sizes, the start of the line up to the hex digits, and the bytes
+to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A member
+that fills up early is stored, the others are compressed: zlib compresses only 40 MB of frames a second, and the traffic
+must not wait for it.
 
-Pages that are on disk are dropped from the page cache. Nobody reads them soon, and they would displace pages that
-others read. This also saves most of the writing time on a virtual machine, where a page that the guest did not use
-lately costs about 15 us, and dropped pages are reused.
+Pages already on disk are dropped from the page cache, because they won't be read soon and would displace more useful
+pages. On a virtual machine, this also saves most of the writing time: dropped pages are reused, while a page that the
+guest has not used lately costs about 15 us.
 """
 
 import os
@@ -34,7 +35,7 @@ _MEMBER: Final = 1 << 20
 machines with few cores.
 """
 _CACHED: Final = 1 << 27
-"""The last bytes of the file, some of which may not be on disk yet."""
+"""Bytes at the end of the file that stay cached, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
 _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
@@ -113,7 +114,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not available on this system or for this type of file
-        # This starts writing pages that are not on disk yet; the next call drops them.
+        # This starts writing pages to disk; the next call drops them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
-"""Fields that reflect a server's load, and the growth of its metadata log."""
+"""Fields that depend on a server's load, and on the growth of its metadata log."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 
@@ -36,7 +36,7 @@ class Ignored:
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
         """Parse paths. Raises SelectionError for a path that none of these responses has.
 
-        Addresses that servers advertise may always differ, because another server is asked.
+        Addresses that servers advertise may always differ, because the requests go to another server.
         """
         self._paths = [_parsed(registry, text, responses) for text in texts]
         self._paths += [
@@ -104,9 +104,9 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the differing fields of an answer; differing ids are mapped from here on.
+    """Return the differing fields of an answer; ids that differ are mapped for later messages.
 
-    If either response can't be read, their bytes are compared.
+    If either response can't be read, the bytes are compared.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -126,7 +126,7 @@ def answer_differences(
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Whether all errors of an answer are retriable, unlike those of the recorded one."""
+    """Whether all errors of an answer are retriable, while those of the recorded answer are not."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

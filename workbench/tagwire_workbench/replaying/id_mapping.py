@@ -1,8 +1,8 @@
 """Map ids that servers assign: in requests, the recorded ids are replaced by the target server's.
 
 Kafka's clients name topics by ids, and group members, producers and sessions have ids, too. Each server assigns its own
-ids, and rejects unknown ones. So if an answer's id differs from the recorded one, it replaces the recorded id in all
-later requests, and in the expected answers. An epoch belongs to the id next to it.
+ids, and rejects unknown ones. So if the id in an answer differs from the recorded id, the new id replaces the recorded
+one in all later requests and expected answers. Epochs are mapped in the same way, together with the id next to them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # of a group; partition leaders are numbers, not member ids
+    "leader": "member",  # a group's leader; partition leaders are numbers
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
@@ -54,7 +54,7 @@ class IdMapping:
     def learn(self, recorded: Any, received: Any) -> None:
         """Learn the ids of two corresponding responses; known ids keep their mapping.
 
-        An ID in both responses is the same, wherever it is. Others are paired by the names next to them.
+        An id that occurs in both responses is mapped to itself. Other ids are paired by the names next to them.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the id of this kind in a struct, to which an epoch belongs."""
+    """Return the id of this kind in a struct; the struct's epoch belongs to it."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

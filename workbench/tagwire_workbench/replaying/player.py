@@ -1,6 +1,6 @@
 """Play the steps of a capture against a server, on sockets.
 
-Answers are read continuously, so that the server is never blocked; answers that no step awaits are dropped.
+Answers are read all the time, so that the server is never blocked; answers that no step waits for are dropped.
 """
 
 import asyncio
@@ -48,11 +48,11 @@ _KEYS: Final = (
 )
 """Fields that identify an element, unless the field table names the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Keys that each server assigns. Other keys are tried first."""
+"""Keys that each server assigns. Other keys are tried before them."""
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
-    """Pair elements with the same keys; an element that only one side has is paired with MISSING.
+    """Pair elements that have the same key; an element on only one side is paired with MISSING.
 
     Elements without unique keys are paired by position, and so are arrays of equal length without common keys.
     """
@@ -200,7 +200,7 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that returns how many seconds a request is early; 0 for steps without a time."""
+    """Return a function that returns by how many seconds a request is early; 0 for steps without a time."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)

@@ -1,6 +1,6 @@
-"""The results as a self-contained HTML page: bars are plain elements, colours follow the reader's settings.
+"""The results as a self-contained HTML page: bars are plain elements, and colors follow the reader's settings.
 
-The words and numbers are computed here; the template prints them.
+All text and numbers are computed here; the template only prints them.
 """
 
 import math

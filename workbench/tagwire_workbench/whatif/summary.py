@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """The measures by one property of batches."""
+    """The measures of batches, grouped by one property."""
 
     title: str
     rows: list[tuple[str, Measure]]

@@ -73,7 +73,7 @@ _RULES = (
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
-"""The options, as attributes of `tagwire.log.compaction.Compaction`."""
+"""The command's options that are attributes of `tagwire.log.compaction.Compaction`."""
 
 
 def rule_options(function: F) -> F:

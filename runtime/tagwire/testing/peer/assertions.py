@@ -18,7 +18,7 @@ Expected = Message | type[Message]
 
 
 def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """Implement `MockPeer.assert_received`; 0 `times` is `assert_not_received`."""
+    """Implement `MockPeer.assert_received`; with `times=0`, also `assert_not_received`."""
     __tracebackhide__ = True
     requests = journal.requests
     found = [each for each in requests if _is(each, expected) and version in (None, each.version)]

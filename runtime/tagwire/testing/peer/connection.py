@@ -85,13 +85,13 @@ class PeerConnection:
         try:
             reply = self._peer.reply_to(request)
             made = actions_of(reply, frame_of(reply, asked, self._server))
-        except Exception as error:  # errors of the script must reach the test, whatever they are
+        except Exception as error:  # any exception in the script must reach the test
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions that are due: of an answer, and of the held answers that waited for it."""
+        """Return the actions that are due: for an answer, and for the held answers that waited for this answer."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

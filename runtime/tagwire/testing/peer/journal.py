@@ -63,7 +63,7 @@ class Problem(NamedTuple):
     text: str
     connection: int
     request: Received | None = None
-    """The request that was to be answered, if it could be read."""
+    """The request that should have been answered, if it could be read."""
     cause: BaseException | None = None
     """An exception of a script function, or why bytes could not be read or written."""
 
@@ -133,7 +133,7 @@ class Journal:
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Return the requests of a class as soon as there are `number`, at a problem, or after `timeout` seconds."""
+        """Return a class's requests once there are `number` of them, after a problem, or after `timeout` seconds."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:

@@ -1,4 +1,4 @@
-"""Answers of a mock peer: messages with the faults that a test requests, and their bytes and actions.
+"""Answers of a mock peer: messages with injected faults, and the bytes and actions that they result in.
 
 `Reply` is the one table of faults; a script in YAML has the same names as keys.
 """

@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: tools for fuzzing messages. A table of commands, like `tagwire` itself."""
+"""`tagwire fuzz`: tools for fuzzing messages. Its commands are loaded from a table, as in `tagwire` itself."""
 
 from typing import Final
 

@@ -102,7 +102,7 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages, or all of these kinds (None means any). Raises click.UsageError."""
+    """Return the named messages, or all messages of these kinds (None: of any kind). Raises click.UsageError."""
     found = list(dict.fromkeys(find_message(registry, name) for name in names))
     for cls in found:
         if not {None, cls.KIND}.intersection(kinds):

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The second half of `[MESSAGE VERSION]`, named without its bracket in errors."""
+    """The second word of `[MESSAGE VERSION]`; errors name it without the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -164,7 +164,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a test for inputs with which a command ends as with `data`."""
+    """Return a test for inputs with which a command ends in the same way as with `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]
@@ -200,7 +200,7 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
         try:
             printed, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # including children, which hold the pipe
+            os.killpg(process.pid, signal.SIGKILL)  # also ends children, which hold the pipe open
             return None, b""
     return process.returncode, printed
 

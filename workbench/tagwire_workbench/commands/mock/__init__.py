@@ -1,4 +1,4 @@
-"""`tagwire mock`: mock peers. A table of commands, like `tagwire` itself."""
+"""`tagwire mock`: mock peers. Its commands are loaded from a table, as in `tagwire` itself."""
 
 from typing import Final
 

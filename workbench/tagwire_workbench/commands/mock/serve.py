@@ -97,7 +97,7 @@ async def _serve(
         def call(value: T) -> None:
             try:
                 write(value)
-            except OSError as error:  # the output is closed: stop the server, not just this connection
+            except OSError as error:  # the output is closed: stop the server, not only this connection
                 stop(error)
 
         return call

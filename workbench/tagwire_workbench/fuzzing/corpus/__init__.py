@@ -5,7 +5,7 @@
     dictionary_text(tokens)           the file that libFuzzer and AFL++ read
     key_bytes(C, version)             API key and version, as at the start of a request
 
-The same input always gives the same bytes. docs/howto-fuzzing.md shows how to use them with fuzzers.
+All functions are deterministic. docs/howto-fuzzing.md shows how to use them with fuzzers.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Dictionaries for fuzzers: bytes that are significant to a decoder, and rarely found by chance.
+"""Dictionaries for fuzzers: byte strings that matter to a decoder, but are rarely found by chance.
 
-libFuzzer and AFL++ read the same file: a line for each token, `name="bytes"`, with escapes for nonprintable bytes.
-Atheris and Jazzer pass it on to libFuzzer.
+libFuzzer and AFL++ read the same file format: one line for each token, `name="bytes"`, with escapes for nonprintable
+bytes. Atheris and Jazzer pass the file on to libFuzzer.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ BOUNDS: Final = {
     "varint_not_shortest": b"\x80\x00",
     "utf8_surrogate": b"\xed\xa0\x80",
 }
-"""Lengths and counts at and beyond their limits; bytes that are not UTF-8."""
+"""Lengths and counts at and beyond their limits, and bytes that are not UTF-8."""
 
 
 def dictionary_of(
     messages: Iterable[type[Message]], *, keys: Iterable[tuple[type[Message], int]] = ()
 ) -> dict[str, bytes]:
-    """Return tokens by name: tags, enum members, extreme numbers, limits of lengths.
+    """Return tokens by name: tags, enum members, extreme numbers, and limits of lengths.
 
-    `keys` are the messages and versions of inputs with API key and version, which become tokens too. No two tokens have
-    the same bytes; the first name is kept.
+    `keys` are the messages and versions of inputs that begin with API key and version; these become tokens, too. No two
+    tokens have the same bytes; the first name is kept.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:

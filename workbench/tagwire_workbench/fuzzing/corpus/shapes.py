@@ -1,8 +1,8 @@
 """Seeds: valid messages of a version with different shapes, made from its layout.
 
 A fuzzer finds variations of a seed by itself, but rarely a whole struct inside nested arrays. So each shape sets all
-fields at once, and a few shapes are enough: they determine each field's sample, nulls, the number of array elements,
-the length of strings and bytes, and unknown tagged fields.
+fields at once, and a few shapes are enough. A shape determines each field's sample, nulls, the number of array
+elements, the length of strings and bytes, and unknown tagged fields.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Shape:
     is_null: bool = False
     elements: int = 1
     length: int = 1
-    """How often the sample of a string or of bytes is repeated."""
+    """How many times the sample of a string or of bytes is repeated."""
     has_unknown_tags: bool = False
 
 
@@ -53,7 +53,7 @@ SHAPES: Final = {
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield messages that the version can carry, each with the name of its shape; no two have the same bytes.
+    """Yield messages that the version can represent, each with the name of its shape; no two have the same bytes.
 
     Raises UnsupportedVersionError.
     """
@@ -112,7 +112,7 @@ class Filler:
     def records(self, row: FieldRow) -> bytes:
         """Return a batch of records in the field's format.
 
-        Returns arbitrary bytes if the format has no keys and values, or its checksum library is missing.
+        Returns arbitrary bytes if the format lacks keys and values, or if its checksum library is missing.
         """
         from tagwire.records import Record, build
 

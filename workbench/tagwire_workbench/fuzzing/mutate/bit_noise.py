@@ -1,8 +1,8 @@
 """Nearly valid bytes: a message with one wrong position.
 
-Such bytes come from a broken sender, a flipped bit, or another version. The position is the start of a field, length,
-count or tag, so the rest is read correctly for as long as possible. Nothing else is adjusted, and a decoder may or may
-not detect the change.
+Broken senders, flipped bits or version mix-ups produce such bytes. The changed position is the start of a field,
+length, count or tag, so that a decoder reads the rest correctly for as long as possible. Nothing else is adjusted, and
+a decoder may or may not detect the change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return the change, its path, and the patch; without sites, at any position."""
+    """Return the change, its path, and the patch. Without sites, any position may change."""
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
     for _ in range(_TRIES):

@@ -10,11 +10,11 @@ Kind = Literal["valid", "near", "invalid"]
 
 
 class Fault(NamedTuple):
-    """The rule that is broken, and the first position at which a decoder can detect it."""
+    """The broken rule, and the first position at which a decoder can detect the error."""
 
     rule: str
     path: str
-    """The field, "" for the message itself."""
+    """The path of the field; "" for the message itself."""
     offset: int
     """Offset in the whole input, including any prefix."""
 
@@ -27,13 +27,17 @@ class Mutation(NamedTuple):
 
     data: bytes
     kind: Kind
-    """`valid`: must be accepted. `near`: one position is wrong, possibly undetected. `invalid`: must be rejected."""
+    """`valid`: must be accepted. `near`: one position is wrong, which a decoder may not notice. `invalid`: must be
+    rejected.
+    """
     changes: tuple[str, ...]
     """The changes in order, each with the path of the field."""
     fault: Fault | None
-    """For invalid bytes: the reason."""
+    """For invalid bytes: the broken rule. None for other bytes."""
     canonical: bool
-    """For valid bytes: whether an encoder reproduces them. A tagged field at its default is legal, but not written."""
+    """For valid bytes: whether an encoder would write the same bytes. A tagged field with its default is legal, but
+    encoders omit it.
+    """
     message: type[Message]
     """The message class of the bytes."""
     version: int

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
-"""Relative frequencies: valid bytes reach new code, and the next round can make them invalid."""
+"""Relative frequencies. Valid bytes are the most frequent: they reach new code, and the next round can make them
+invalid.
+"""
 _TRIES: Final = 6
 
 
 class Mutator:
     """Mutates inputs that hold messages; the parameters are those of `Framing`.
 
-    The same input and seed always give the same bytes. Called as `mutator(data, max_size, seed)` it is a custom mutator
-    for Atheris, with libFuzzer's signature.
+    The same input and seed always give the same bytes. A mutator can be called as `mutator(data, max_size, seed)`, so
+    it can be a custom mutator for Atheris (libFuzzer's signature).
     """
 
     def __init__(
@@ -58,9 +60,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data`, or of a seed if `data` is not a valid input.
 
-        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes must break. If the message has no position for
-        the requested change, another seed is used. Bytes beyond `max_size` are cut, and the result then claims nothing.
-        Raises FramingError if no message has such a position.
+        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes must break. If the requested change is not
+        possible in the message, another seed is used. If the result exceeds `max_size`, it is cut off and claims
+        nothing. Raises FramingError if the change is not possible in any message.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")

@@ -1,9 +1,8 @@
-"""Wrong bytes with a reason: one rule of the format broken, and where a decoder must say so.
+"""Invalid bytes with a reason: they break one rule of the format, at a known position.
 
-Each rule has a function that breaks it at a site and knows the place at which Kafka's format
-first contradicts itself: the path of the field and the offset. All else fits, sizes of tagged
-fields and counts included, so that a decoder has no other reason to refuse the bytes. Strict
-decoding by tagwire raises its error at this place.
+For each rule, a function breaks the rule at a site and returns the path and offset at which a decoder can first detect
+this. Everything else is adjusted, including counts and sizes of tagged fields, so that a decoder has no other reason to
+reject the bytes. Strict decoding by tagwire raises its error at this position.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range by `data`, which is rejected `inside` bytes after its start."""
+    """Replace a range by `data`. Decoders reject the result `inside` bytes after the start of the range."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -75,7 +74,7 @@ def _left(read: Input, site: Site, begin: int) -> int:
 
 
 def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a length or count that exceeds the rest."""
+    """Write a length or count that is larger than the remaining bytes allow."""
     head = _head(read, site)
     if head is None:
         return None
@@ -96,7 +95,7 @@ def _minimum(type: object) -> int:
 
 
 def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a length or count below that of null."""
+    """Write a negative length or count below the one that means null."""
     head = _head(read, site)
     if head is None or not head.code.code:
         return None
@@ -114,7 +113,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows, which a compact length can express."""
+    """Write a string longer than Kafka allows; only compact lengths can express this."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -242,7 +241,7 @@ def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # a header, followed by the message
+        return None  # a header with a message after it
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
@@ -273,7 +272,9 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an API key that nobody has": (("fixed",), _no_key),
 }
-"""Kafka's rules by their name in `Fault.rule`: the kinds of site where each can be broken, and how."""
+"""Kafka's rules by their name in `Fault.rule`: the kinds of site where the rule can be broken, and the function that
+does so.
+"""
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a number that its enum does not have": (("fixed",), no_member),

@@ -1,7 +1,7 @@
 """Truncated bytes, and the first position at which a reader can detect it.
 
-This is not always the end: a count of elements, a count of tags and the size of a tagged field are checked against the
-remaining bytes before their contents are read.
+This is often before the end of the bytes: readers compare counts of elements and tags, and sizes of tagged fields, with
+the number of remaining bytes before reading on.
 """
 
 from __future__ import annotations

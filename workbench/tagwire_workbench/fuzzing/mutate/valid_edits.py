@@ -1,8 +1,8 @@
-"""Odd edits: inputs that a correct decoder accepts, but that its authors rarely see.
+"""Unusual edits: inputs that a correct decoder accepts, but that its authors rarely see.
 
-Extreme numbers, null and empty values, long strings of odd characters, arrays of other sizes, unknown tagged fields,
-tagged fields at their default. An edit changes one site and the counts and sizes around it; it returns None if its site
-offers nothing.
+For example extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
+tagged fields, and tagged fields with their default. An edit changes one site and adjusts the counts and sizes around
+it; it returns None if it is not possible at the site.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
 
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
-"""Header fields that identify the rest."""
+"""Header fields that determine how the rest is read."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths at which the encoding of a length changes, or its range ends."""
+"""Lengths at which the encoding of a length changes, or the range of lengths ends."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -41,7 +41,7 @@ _TEXTS: Final = (
     "%s",
 )
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
-"""Without the highest tag: Kafka's own classes can read it, but not write it."""
+"""The highest tag is missing, because Kafka's own classes can read it, but not write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Whether a value must not change: it identifies the rest, or is a unique key."""
+    """Whether a value must not change because it determines how the rest is read, or is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -92,7 +92,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Return the bytes of a new field value, in a random seed shape."""
+    """Return the bytes of a new field value, made in the shape of a random seed."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
@@ -195,7 +195,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of a count of 1, whose other bytes equal those of a count of 0."""
+    """Return the last byte of a count of 1; its other bytes are the same as for a count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -225,7 +225,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order, but none that other versions know, which Kafka rejects."""
+    """Add an unknown tagged field in tag order. Its tag must not be known in any version, or Kafka rejects it."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
