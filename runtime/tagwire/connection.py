@@ -27,7 +27,7 @@ from tagwire.versions import NONE, Versions
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from tagwire.frames.known_packages import ErrorFound
+    from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 

@@ -125,8 +125,8 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
     from tagwire_generator.evolution.spec_sources import from_file, from_folder
 
     files = from_folder(path) if path.is_dir() else [from_file(path)]
-    beside = [each for folder in _neighboring_folders(settings, path) for each in from_folder(folder)]
-    return reader.read(files, options, beside)
+    neighbors = [each for folder in _neighboring_folders(settings, path) for each in from_folder(folder)]
+    return reader.read(files, options, neighbors)
 
 
 def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
@@ -191,8 +191,8 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            beside = [each for folder in _neighboring_folders(settings, path) for each in specs_at(revision, folder)]
-            old = reader.read(specs_at(revision, path), options, beside)
+            neighbors = [each for folder in _neighboring_folders(settings, path) for each in specs_at(revision, folder)]
+            old = reader.read(specs_at(revision, path), options, neighbors)
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None

@@ -356,15 +356,15 @@ def _item(item: "Item") -> dict[str, Any]:
 
 
 def _print_fields(
-    columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], texts: Mapping[str, str] | None
+    columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields and their paths. With `texts`, a last column describes each field."""
+    """Print a table of fields and their paths. With `abouts`, the last column has each field's documentation."""
     if rows:
-        about = () if texts is None else (_ABOUT,)
+        about = () if abouts is None else (_ABOUT,)
         say()
         print_table(
             (*columns, *about),
-            [cells if texts is None else (*cells, texts.get(path, "")) for path, cells in rows],
+            [cells if abouts is None else (*cells, abouts.get(path, "")) for path, cells in rows],
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from tagwire.errors import TagwireError
-from tagwire.frames.known_packages import error_register
+from tagwire.frames.error_codes import error_register
 from tagwire.text_format import near
 from tagwire_cli.arguments.numbers import whole_number
 
@@ -135,7 +135,7 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
-    """Reject names that no error code has. Numbers may be those of newer brokers. Raises FilterError."""
+    """Raise FilterError for an unknown name of an error code. Any number is accepted, since newer brokers have more."""
     register = error_register(registry)
     if register is None:
         raise FilterError("error=: this package has no register of error codes")

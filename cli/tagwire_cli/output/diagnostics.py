@@ -39,16 +39,16 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
-    texts = [given_name(render(problem)) for problem in problems]
+    rendered = [given_name(render(problem)) for problem in problems]
     if not is_coloured(stream):
-        if texts:
-            say("\n\n".join(texts), err=err, lines=True)
+        if rendered:
+            say("\n\n".join(rendered), err=err, lines=True)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream, soft_wrap=True, highlight=False)
-    for number, (problem, text) in enumerate(zip(problems, texts, strict=True)):
+    for number, (problem, text) in enumerate(zip(problems, rendered, strict=True)):
         shown = Text(text)
         colour = _COLOURS[problem.severity]
         shown.stylize("bold", 0, len(problem.file))

@@ -1,7 +1,7 @@
 """Progress bars for long work, on standard error, and only if it is a terminal.
 
 Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`), and the next
-progress draws it again below them. There is no bar if lines never stop, because it would only flicker.
+progress draws it again below them. No bar is drawn while lines keep coming, because it would only flicker.
 """
 
 import sys

@@ -28,7 +28,7 @@ from tagwire_spark.columns.arrow_types import (
     with_error,
 )
 from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
-from tagwire_spark.columns.schema_check import find_registry
+from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_type
-from tagwire_spark.columns.schema_check import find_registry
+from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
 

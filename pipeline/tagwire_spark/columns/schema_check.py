@@ -5,21 +5,14 @@ for nulls. So NOT NULL must be true. Within a message, the spec determines which
 be less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module, invalidate_caches
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from tagwire.frames.known_packages import KAFKA_MESSAGES
-from tagwire.frames.registry import Registry
 from tagwire_spark.columns.arrow_types import in_type
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.options import invalid
 
 
 def check_requested_columns(source: str, asked: StructType, there: StructType) -> StructType:
@@ -98,48 +91,3 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 def _declared(column: Any, type: Any) -> Any:
     """Return a column in its declared type, which may be nullable even if the column has no nulls."""
     return column if column.type.equals(type) else in_type(column, type)
-
-
-_ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
-"""Archive types that Python can import from."""
-
-
-def find_registry(package: str) -> Registry:
-    """Return the registry of a generated package. Raises PipelineError for any other package."""
-    try:
-        registry = _module(package or KAFKA_MESSAGES).registry
-    except (ImportError, AttributeError, ValueError) as error:
-        raise invalid(
-            f"Package {package!r} is not a generated package that can be imported here ({error}); "
-            "install it where the driver and the workers run, or ship it in an archive, by --py-files, addPyFile or "
-            "addArtifacts(..., pyfile=True)."
-        ) from None
-    if not isinstance(registry, Registry):
-        raise invalid(f"Package {package!r} is not a generated package: it has no message registry.")
-    return registry
-
-
-def _module(package: str) -> Any:
-    """Import an installed package, or one in a shipped archive. Raises ImportError."""
-    try:
-        return import_module(package)
-    except ModuleNotFoundError:
-        new = [archive for archive in _shipped() if archive not in sys.path]
-        if not new or find_spec(package.partition(".")[0]) is not None:
-            raise
-        sys.path += new
-        invalidate_caches()
-        return import_module(package)
-
-
-def _shipped() -> list[str]:
-    """Return the archives among this job's files, newest first; empty outside of Spark."""
-    try:
-        from pyspark import SparkFiles  # some Spark Connect clients lack it
-
-        root = Path(SparkFiles.getRootDirectory()).absolute()
-    except Exception:  # without a session, Spark raises various errors
-        return []
-    folders = (root, root.parent)  # stream readers get a session folder within the job's folder
-    found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
-    return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

@@ -372,6 +372,8 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     return {(root / name).parent for name in names} - {root}
 
 
+# The folder itself is locked: no lock file is left behind, and the lock ends with its process.
+# Commits stay correct on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Hold the folder lock, which readers may share if `shared`. Yields whether the lock is held."""

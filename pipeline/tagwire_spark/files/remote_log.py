@@ -103,6 +103,13 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
+# Detect listings of object storage that show a part of a commit.
+#
+# Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its folder: its
+# manifest exists from before the first object is copied until after the last one, and then `_SUCCESS` is a different
+# object. So a listing without a manifest shows no part of a commit if its marks are still the same afterwards. This
+# is checked if the listing shows that `kafka_log` writes there, or took several requests.
+
 _ONE_REQUEST: Final = 1000
 """Maximum objects in one S3 listing request; a single request is atomic."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tagwire_spark.columns.schema_check import find_registry
+from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.options import invalid
 
 Release = tuple[int, ...]

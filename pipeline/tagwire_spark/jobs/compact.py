@@ -218,6 +218,14 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
+# The worker side of log compaction. A unit of work is a dict whose `do` names the task; results are dicts too.
+#
+# heads       read the batch headers of a segment
+# rewrite     write compacted segments as one
+# carry       copy a segment that is not compacted
+# partition   compact a whole partition
+
+
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:

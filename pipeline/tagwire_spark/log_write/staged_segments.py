@@ -148,6 +148,13 @@ class Segments:
         return self.transactions
 
 
+# Assign offsets to rows without offsets: each task numbers its rows, and the driver concatenates the tasks.
+#
+# A task numbers the rows of a partition from the end of the log. Other tasks do the same with their rows, and by the
+# time of the commit the log may have grown. So the driver moves whole segments to later offsets. In formats that
+# store one batch offset outside of the checksum, and all others relative to it, this changes eight bytes per batch.
+# Indexes count from the segment's first offset, so only their names change.
+
 _OFFSET: Final = Struct(">q")
 
 

@@ -208,6 +208,11 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
     return None
 
 
+# Captured frames out of files, in the order in which they were captured.
+#
+# JSON lines and network captures are read by `tagwire.captures`. Rows of Parquet files have the fields of JSON lines,
+# and may have the frame as bytes in `data` instead of `hex`.
+
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000
 

@@ -17,7 +17,8 @@ from tagwire.log import LogPathError
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
-from tagwire_spark.columns.schema_check import check_requested_columns, find_registry, requested_batch, under_names
+from tagwire_spark.columns.packages import find_registry
+from tagwire_spark.columns.schema_check import check_requested_columns, requested_batch, under_names
 from tagwire_spark.errors import refusal
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import capture_files

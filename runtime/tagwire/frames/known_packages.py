@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Struct
-    from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import KeyRange, Register
 
@@ -84,56 +80,3 @@ def reserved_keys() -> tuple[KeyRange, ...]:
     except ImportError:
         return ()
     return ranges
-
-
-class ErrorFound(NamedTuple):
-    """An error code in a message."""
-
-    path: str
-    """The path of its field, such as `topics[0].partitions[2].error_code`."""
-    code: Any
-    """The member of the error code register. A number that is not in the register has a member as well."""
-    message: str | None = None
-    """The peer's description of the error, if the struct has an `error_message`."""
-
-    @property
-    def is_retriable(self) -> bool:
-        """Whether the same request may succeed later."""
-        return bool(self.code.is_retriable)
-
-    def __str__(self) -> str:
-        said = f": {self.message}" if self.message else ""
-        return f"{self.path}: {self.code} ({int(self.code)}){said}"
-
-
-def error_register(registry: Registry) -> type[Register] | None:
-    """Return the package's register that marks errors as retriable or not; None if there is none."""
-    names = sorted(registry.registers, key=lambda name: name != "ErrorCode")
-    return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
-
-
-def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
-    """Yield the nonzero error codes of a message, in the order of its fields."""
-    names = {path.rpartition(".")[2] for path in register.named_fields()}
-    return _walk(message, register, names, "")
-
-
-def _walk(struct: Struct, register: type[Register], names: set[str], path: str) -> Iterator[ErrorFound]:
-    for row in struct.FIELDS:
-        value = getattr(struct, row.name)
-        if row.struct is not None:
-            yield from _inside(value, register, names, f"{path}{row.name}")
-        elif value and isinstance(value, int) and _is_code(row, register, names):
-            yield ErrorFound(path + row.name, register.of(value), getattr(struct, "error_message", None))
-
-
-def _inside(value: Any, register: type[Register], names: set[str], path: str) -> Iterator[ErrorFound]:
-    if isinstance(value, list | tuple):
-        for index, element in enumerate(value):
-            yield from _inside(element, register, names, f"{path}[{index}]")
-    elif value is not None:
-        yield from _walk(value, register, names, f"{path}.")
-
-
-def _is_code(row: FieldRow, register: type[Register], names: set[str]) -> bool:
-    return row.enum is register or row.name in names or any(row.name.endswith(f"_{name}") for name in names)

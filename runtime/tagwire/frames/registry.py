@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, TypeVar, Unpack  # type checkers know it without the package
 
     from tagwire._engine import FramePlan
+    from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
-    from tagwire.frames.known_packages import ErrorFound
     from tagwire.message.base import Message
 
     M = TypeVar("M", bound=Message)
@@ -365,7 +365,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         Error codes of newer peers are register members as well (`Register.of`). Empty for a package without a register
         that marks error codes as retriable or not.
         """
-        from tagwire.frames.known_packages import error_register, errors_in
+        from tagwire.frames.error_codes import error_register, errors_in
 
         register = error_register(self)
         return () if register is None else tuple(errors_in(message, register))

@@ -173,6 +173,13 @@ def summarize(
     return found
 
 
+# Survey a log before its compaction, from its batches and markers.
+#
+# The survey finds the offset up to which the log may be compacted, the aborted transactions, and the last sequence
+# number of each active producer. The rules are a broker's: whole segments are left alone, beginning with the first
+# one that has records of an open transaction, is younger than a lag, or is the active segment.
+
+
 def modified_ms(segment: Segment) -> int:
     """Return when a segment was last written to, in milliseconds since 1970."""
     return segment.status().st_mtime_ns // 1_000_000

@@ -225,6 +225,11 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
     return values
 
 
+# Decode the messages in record keys and values into one more column of a log.
+#
+# Records of coordinators and of the metadata log begin with their type and version, so each row has its own version,
+# and rows of other types are null. For any other message, the caller gives one version for all values.
+
 MESSAGE: Final = "message"
 _CONTROL: Final = "is_control"
 _SOURCES: Final = {

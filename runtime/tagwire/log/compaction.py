@@ -33,6 +33,15 @@ from tagwire.records.control import control_type
 from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, movable, new_run
 
+# The last offset of every key of a log, the only data that compaction holds in memory for the whole log.
+#
+# Keys of 16 bytes or more are stored as a 16-byte digest, shorter keys unchanged; the lengths differ, so the two
+# can't collide. Digests collide as rarely as in Kafka's own map. An entry takes 110 to 200 bytes, depending on how
+# full the table is.
+#
+# After all records are added, the keys can be dropped: a record is the last of its key if its offset is among the
+# last offsets (`LastOffsets`, 8 bytes each).
+
 _DIGEST: Final = 16
 
 

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 
+# The state of a share group's partition: a snapshot, and the updates after it.
+#
+# An update has new batches of offsets with a delivery state and a delivery count. Where they overlap older ones, the
+# higher count wins, and with equal counts the higher state. Adjacent batches with equal state and count are joined.
+# Offsets below the start offset are finished. Source: KIP-932.
+
+
 class Range(NamedTuple):
     """Offsets in one state."""
 
@@ -82,6 +89,11 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
             joined.append(piece)
     return joined
 
+
+# The state of a coordinator's log: the last value of every key, with transactions resolved.
+#
+# The records of a transaction count once its commit marker is read, and never after an abort. A record keeps its own
+# offset, not the marker's: a value written in between, outside the transaction, is newer.
 
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"

@@ -177,6 +177,14 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
         position = end
 
 
+# Find single entries of an `.index` or `.timeindex` by bisection.
+#
+# The index of a 1 GiB segment has about 65,000 entries, and the index of an active segment is preallocated to 10 MiB.
+# A lookup reads only the few entries that it compares. It assumes that entries ascend and that zeros follow the last
+# entry only, so its result is a hint, which the caller compares with the batch at that position.
+# `tagwire.log.indexes` reads all entries, and `verify` checks them.
+
+
 class IndexLookup(Sequence[tuple[int, ...]]):
     """The entries of an index as tuples of numbers, with offsets relative to the segment's base.
 

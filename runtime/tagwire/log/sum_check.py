@@ -14,6 +14,16 @@ from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
+# Compute checksums of ranges of a file, in a time that does not grow with the range.
+#
+# After damage, every position is tried as the beginning of a batch. Each candidate may claim to be as long as the
+# rest of the file, so computing every checksum in full would take minutes for a few megabytes. CRCs are linear: the
+# checksum of a range follows from the checksums of two prefixes of the file. So the file is read once, and the
+# checksum of each prefix of whole blocks is kept.
+#
+# If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
+# Source: zlib's crc32_combine; arithmetic in GF(2) modulo the polynomial, with the lowest power in the highest bit.
+
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK

@@ -21,6 +21,12 @@ from uuid import uuid4
 
 from tagwire.log.errors import LogPathError
 
+# A lock file next to an output, so that only one process writes the output at a time.
+#
+# The file names the process that holds the lock, for the error in a second process. A killed process leaves the file
+# but not the lock, so the next run takes it over. Some file systems have no locks, so writers must stay correct
+# without one.
+
 
 def host() -> str:
     """Return the name of this machine, in a form that fits into a file name."""

@@ -211,6 +211,10 @@ def _is_findable(format: Format) -> bool:
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)
 
 
+# Formats by name. Generated formats are imported on demand.
+#
+# Pass your own format as its class, or name it once with `register`.
+
 _formats: Final[dict[str, Format]] = {}
 
 

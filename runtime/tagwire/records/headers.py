@@ -182,6 +182,12 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("its records have no headers", message_name=format.name, version=None, path="")
 
 
+# Header keys of KIP-82's first draft: the codecs of values in a register, and the reserved keys.
+#
+# A member of a register has its codec. The reserved keys are in the proposal's own table, which is read only when a
+# key is set.
+
+
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
     form = struct.Struct(code)
     return form.pack, lambda data: form.unpack(data)[0]

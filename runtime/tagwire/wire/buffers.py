@@ -39,6 +39,12 @@ def _bytes_of(view: memoryview) -> bytes:
     return view.tobytes()
 
 
+# A sink that counts bytes instead of keeping them.
+#
+# Computing a size is the same walk as encoding, into this sink. So a size always equals the number of encoded bytes,
+# and a value that can't be encoded has no size.
+
+
 class ByteCount:
     """The part of the bytearray interface that serializers and the layout writer use: `+=`, `append`, `len()`."""
 

@@ -82,6 +82,11 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
+# Arrays of everything except numbers, for straight-line serializers: one call for all elements.
+#
+# Readers take the number of elements, and return them with their end position. As in `scalars`, errors are raised
+# without a position, and no function returns a smaller position than it was given.
+
 T = TypeVar("T")
 
 _INT16 = Struct(">h")

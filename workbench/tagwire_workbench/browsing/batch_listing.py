@@ -23,6 +23,10 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
+# Read the records of a frame without a trace, because filters test every frame.
+#
+# If these functions can't decide, the caller explains the frame.
+
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
     """Whether all records of a message can be read."""

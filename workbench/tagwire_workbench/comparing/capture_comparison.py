@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
+# Find which parts of a protocol a capture uses: messages, versions, fields with non-default values, and values.
+#
+# The values of a field are kept while they are few: values of an error code or isolation level show what a client or
+# server can do, unlike offsets or names.
+
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""
 

@@ -77,6 +77,12 @@ def _key(element: Struct, names: Sequence[str]) -> str:
     return repr([getattr(element, name) for name in names])
 
 
+# The steps of a capture: requests are sent, and responses awaited, in recorded order.
+#
+# So requests keep their order across connections: a response that a server sends only after another client's request
+# is not awaited too early.
+
+
 class Step(NamedTuple):
     """A line of a capture."""
 

@@ -15,6 +15,11 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
+# Bar plots for the page of `tagwire whatif`: positions and widths in percent, computed here and printed by the
+# template.
+#
+# Plots that are compared with each other share one scale.
+
 _MOST_TICKS = 5
 
 
