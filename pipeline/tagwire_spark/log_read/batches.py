@@ -27,14 +27,15 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""The rule for a batch that is cut off."""
+"""The error rule for a batch that the end of the file cuts off."""
 _SMALL: Final = 1 << 16
-"""Up to this size, reading a batch is faster than deciding in Python whether to skip it."""
+"""Batch size in bytes up to which reading a batch is faster than deciding in Python whether to skip it."""
 
 
 @contextmanager
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
-    """Yield a scan of the split's file, the position of its first batch, and the last offset before it, if known.
+    """Yield a scan of the split's file, the position of the split's first batch, and the last offset before that batch,
+    if known.
 
     Raises LogError, LogPathError; PipelineError if the file has changed since planning.
     """
@@ -51,8 +52,8 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """Yield the batches that begin in a split, in order, up to the end offset of the query.
 
-    Raises LogError at the first invalid batch, unless the query is permissive: then yields a Damage for bytes that
-    belong to no batch.
+    Raises LogError at the first invalid batch. If the query is permissive, yields a Damage for the invalid bytes
+    instead.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last
@@ -76,23 +77,23 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                behind = piece.batch.base_offset  # no checksum covers the offset, so one batch alone may be wrong
+                behind = piece.batch.base_offset  # no checksum covers it, so a second batch must confirm the end
                 position += piece.batch.size
                 continue
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
-            if reached >= split.end_offset:  # the following bytes may still be unwritten
+            if reached >= split.end_offset:  # the broker may still be writing the bytes that follow
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError if the offsets of a batch are not between the previous batch and the next segment.
+    """Raise LogError unless a batch's offsets are greater than the previous batch's and less than the next segment's.
 
-    No checksum covers the base offset. If neither of two batches is requested, their order is not checked.
+    Offsets are checked because no checksum covers them. If neither batch is requested, their order is not checked.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -103,7 +104,7 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
-    """Raise PipelineError if a segment ends before the next one begins.
+    """Raise PipelineError if offsets are missing between the end of a segment and the start of the next segment.
 
     `reached` is the offset after the last batch of the split, and `position` the end of that batch.
     """
@@ -121,7 +122,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Whether files next to the partition explain why a segment ends early. Raises LogError, PipelineError."""
+    """Return whether files next to the partition explain why a segment ends early. Raises LogError, PipelineError."""
     with ExitStack() as stack:
         if is_remote(split.file):
             location = received(folder_of(split.file), (), stack, query.storage)
@@ -131,7 +132,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Whether a batch may have requested rows, judging by its header."""
+    """Return whether a batch may have requested rows, judging by its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -147,10 +148,10 @@ def next_offset(split: Split, position: int) -> int | None:
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the position of the split's first relevant batch, and the offset before it. Raises LogError.
+    """Return the position of the split's first relevant batch, and the last offset before it. Raises LogError.
 
-    If the split begins with damage, the offset prevents bytes within the damage from being taken for a batch. A task
-    that reads the preceding bytes does the same.
+    If the split begins with damage, that offset keeps bytes within the damage from being mistaken for a batch. The
+    task that reads the preceding split uses the same offset.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -170,9 +171,9 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip batches before `end` natively; return the next position, and the last offset before it, if known.
+    """Skip batches before `end` natively; return the position reached, and the last offset before it, if known.
 
-    The skipping may stop earlier, at a batch that needs Python.
+    Skipping may stop before `end`, at a batch that the native engine leaves to Python.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -180,7 +181,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not batch_headers.is_native:
         return start, NO_OFFSET
     batch_headers.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # the caller continues there and raises the error again
+    with suppress(LogError):  # the caller reads on from the position reached, and raises the error again
         if scan.size(start) <= _SMALL:
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -201,7 +202,7 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return the index entry at or before the start of the split as a hint; None if there is none."""
+    """Look up the index entry at or before the start of the split, as a hint; return None if there is no entry."""
     if split.start == 0:
         return None
     # Unless permissive, start one batch earlier, to check the first batch's offset against the previous batch.

@@ -17,13 +17,13 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
-"""Greatest time of a Spark timestamp, which counts microseconds."""
+"""The largest number of milliseconds that fits in a Spark timestamp, which counts microseconds in 64 bits."""
 _TYPES: Final = {"create": 0, "append": 1}
 
 
@@ -41,7 +41,7 @@ class SplitNames(NamedTuple):
 
 
 class RowSplits(NamedTuple):
-    """The splits of the rows of a batch."""
+    """The splits that the rows of an Arrow batch come from."""
 
     splits: Sequence[SplitNames]
     numbers: Any
@@ -64,8 +64,8 @@ def _same(column: Any) -> Any:
 class LogColumn(NamedTuple):
     """A column: name, type, and how its values are made from log columns or from the split.
 
-    `make` gets the `needs` columns of `tagwire.log.columns`. `split` returns the value that all rows of a split share.
-    A column with neither is null.
+    `make` converts the log columns listed in `needs`. `split` returns a value that all rows of a split share. A column
+    without `needs` and `split` is null.
     """
 
     name: str
@@ -75,7 +75,7 @@ class LogColumn(NamedTuple):
     split: Callable[[SplitNames], Any] | None = None
 
     def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
-        """Return the values of the rows, given the log columns."""
+        """Return the values of the column for the rows of a batch, given the log columns."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
         if not self.needs:
@@ -84,13 +84,13 @@ class LogColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Whether header keys are numbers that have names."""
+    """Return whether header keys in these formats are numbers, whose names are in KIP-82's register."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that names a record in errors."""
+    """Return a function that turns a row number into the name of the record in error messages."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
@@ -120,7 +120,7 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return headers with string keys; null without headers."""
+    """Return headers with string keys; null for a record without headers."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
@@ -129,14 +129,14 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return the name of each header's key, by KIP-82's register of numbers; null without headers."""
+    """Return the names of header keys, by KIP-82's register of numbers; null for a record without headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)
 
 
 def _per_record(found: Any, items: Any, type: Any) -> Any:
-    """Return the items of each record's headers as lists; null without headers."""
+    """Group header items into a list per record; null for a record without headers."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))
@@ -152,7 +152,7 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Return a column with the values of the log column of this name, or of `needed`."""
+    """Return a column whose values are those of the log column `needed`, by default the column with the same name."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 
@@ -193,7 +193,7 @@ RECORD_COLUMNS: Final = (
     *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""Columns with level=record."""
+"""The columns for level=record."""
 
 BATCH_COLUMNS: Final = (
     *_SPLIT,
@@ -210,4 +210,4 @@ BATCH_COLUMNS: Final = (
     *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""Columns with level=batch: a row for each batch, or outermost message of the older formats."""
+"""The columns for level=batch. A row is a batch or, in the older formats, an outermost message."""

@@ -1,8 +1,8 @@
-"""Find the ends of growing logs, and the offsets that a number of bytes reaches.
+"""Find where growing logs end, and which offset a given number of bytes reaches.
 
-A log ends after its last whole batch. The broker may still be writing the next batch: then the file ends within it or,
-if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch follows
-later in the file, the bytes between are damage, not the end.
+A log ends after its last whole batch. The broker may still be writing the next batch: then the file ends within that
+batch or, if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole
+batch follows later in the file, the bytes before it are damage, not the end of the log.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ class LogEnd(NamedTuple):
     """The end of a partition's log."""
 
     offset: int
-    """The next offset."""
+    """The offset that the next record will get."""
     position: int
-    """Position in the last segment."""
+    """End position of the last whole batch in the last segment."""
     rest: int
     """Bytes of the last segment after its last batch: an unfinished batch, or zeros."""
 
@@ -31,8 +31,8 @@ class LogEnd(NamedTuple):
 def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
     """Return the end of a log's whole batches, from the headers of its last batches; None without segments.
 
-    Set the last segment's `end` to the position, so that all later readers ignore the bytes after it. Raises LogError
-    for damage before the end, unless `permissive`.
+    The caller sets the last segment's `end` to the returned position, so that later readers ignore the bytes after it.
+    Raises LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -49,13 +49,13 @@ def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: boo
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch with this offset, or after the next batch. Raises LogError."""
+    """Return the offset after the batch that contains `offset`, or else after the next batch. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the end offset of the batches from `start` on that fit in `most` bytes; at least one batch. Raises
-    LogError.
+    """Return the end offset of the batches that fit in `most` bytes, from `start` on; at least one batch is included.
+    Raises LogError.
     """
     reached = start
     for span in _spans(partition, start, format):
@@ -63,7 +63,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    return reached if reached > start else end  # an implausible header is reported by the reader of the batch
+    return reached if reached > start else end  # the reader of the batch reports an implausible header
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
@@ -74,7 +74,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Whether a segment may end early for a good reason: the log was compacted, or `kafka_log` wrote rows with gaps.
+    """Return whether missing offsets are expected: the log was compacted, or `kafka_log` wrote rows with gaps.
 
     Raises LogError, PipelineError.
     """
@@ -83,7 +83,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Whether a segment skips offsets. Raises LogError."""
+    """Return whether a segment skips offsets. Raises LogError."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -96,7 +96,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the spans of batches, from the one with this offset on."""
+    """Yield the spans of a partition's batches, beginning with the batch that contains `offset`."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -122,7 +122,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the spans of the last batches, up to an incompletely written one."""
+    """Yield the spans of the batches from a position on, up to an unfinished batch at the end."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -140,7 +140,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damage at a position, and the batch after it, if any."""
+    """Return the damage at a position, followed by the next batch, if any."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

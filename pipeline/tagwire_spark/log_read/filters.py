@@ -1,8 +1,8 @@
-"""Apply Spark filters to a query, to read less.
+"""Narrow a query by Spark's filters, to read less.
 
-Partition filters select files, and the record readers apply offset filters: Spark does not apply these again, and
-EXPLAIN shows them as pushed. Timestamp filters only reduce the amount read, since record timestamps are coarser than
-Spark's. Spark applies all other filters.
+Topic and partition filters select files, and the record readers apply offset filters. Spark does not apply these again,
+and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount read: Spark applies them again, because
+record timestamps are coarser than Spark's. Spark applies all other filters.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # Spark applies it too: error rows have no offset
+            left.append(each)  # Spark applies the filter again, because error rows have no offset
     return query, left
 
 
@@ -59,7 +59,7 @@ def _values(each: Any) -> Iterable[Any]:
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """Return the least and the greatest value of a filter, inclusive or not; None for no bound."""
+    """Return the lower and the upper bound of a filter, inclusive or exclusive; None means no bound."""
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

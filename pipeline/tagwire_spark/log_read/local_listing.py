@@ -1,8 +1,8 @@
-"""A cache of local listings for streams: a trigger without changes costs two `stat` calls per partition.
+"""Cache local listings for streams: a trigger makes only two `stat` calls for an unchanged partition.
 
-The modification time of a folder shows whether files were added, removed or renamed; that of a segment, whether it was
-written to. File systems round these times, so two changes in quick succession may look like one. So a listing is cached
-only if the last change is not too recent.
+A folder's modification time changes when files are added, removed or renamed in it; a segment's, when the segment is
+written to. File systems round these times, so two changes in quick succession may leave the same time. So a listing is
+cached only if the last change is not too recent.
 """
 
 import os
@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Age in nanoseconds after which a modification time reliably reveals a later change."""
+"""Age in nanoseconds at which a modification time is old enough that any later change will alter it."""
 
 
 class _Known(NamedTuple, Generic[_T]):
@@ -31,12 +31,12 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """Cached facts about partitions, by folder; `look` computes them."""
+    """A cache of facts about partitions, by folder; `look` computes the facts of a partition."""
 
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look
         self._folders: dict[Path, tuple[dict[Path, int], list[Path]]] = {}
-        """By root: the searched folders with their modification times, and the partitions in them."""
+        """For each root, the folders that were searched, with their modification times, and the partitions found."""
         self._known: dict[Path, _Known[_T]] = {}
 
     def clear(self) -> None:
@@ -45,7 +45,7 @@ class LocalListing(Generic[_T]):
         self._known.clear()
 
     def folders(self, root: Path) -> list[Path]:
-        """Return the partition folders in a folder. Raises LogPathError."""
+        """Return the partition folders in `root`. Raises LogPathError."""
         known = self._folders.get(root)
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]

@@ -1,4 +1,4 @@
-"""Check that the topics and partitions in options exist: `subscribe`, `assign`, and offsets and times.
+"""Check that the topics and partitions named in options exist (`subscribe`, `assign`, offsets and times).
 
 Otherwise a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are rejected, but
 `subscribePattern` may match nothing. A stream waits for a topic that may be created later.
@@ -12,7 +12,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_read.query import ALL, LogQuery
 
 _NAMED: Final = 5
-"""Number of names listed in an error."""
+"""Maximum number of names listed in an error."""
 
 _Keys = Set[tuple[str, int]]
 
@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError for a topic or partition in the options that doesn't exist.
 
-    `there` returns all partitions, or None if the log may be empty. It is called only if `seen` lacks some of the
-    names.
+    `there` returns all existing partitions, or None if the log may be empty. It is called only if a name in the options
+    is missing from `seen`.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {

@@ -41,7 +41,7 @@ _NOT_OF_STREAMS: Final = (
 _OF_BROKERS: Final = re.compile(
     r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
 )
-"""Connection options of Spark's Kafka source."""
+"""Options with which Spark's Kafka source connects to brokers."""
 _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
@@ -51,7 +51,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
-"""Stands for all partitions of a topic in requested offsets."""
+"""The partition number that means all partitions of a topic, in requested offsets."""
 NO_OFFSET: Final = 1 << 63
 """Greater than every offset."""
 
@@ -60,7 +60,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class LogQuery(NamedTuple):
-    """The requested part of log segments; None means no bound."""
+    """The parts of log segments to read, and how to read them. A bound of None means no bound."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -84,7 +84,7 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """In milliseconds, by partition or for all: reading starts (or ends) at the first record that is not earlier."""
+    """Milliseconds, by partition or for all. Reading starts (for `end_times`: ends) at the first record not earlier."""
     end_times: Offsets | int | None = None
     late_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
@@ -94,8 +94,8 @@ class LogQuery(NamedTuple):
     """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics that filters allow. Unlike options, filters may name missing topics and partitions; so may the next
-    three fields.
+    """The topics that filters allow. Filters, unlike options, may name topics and partitions that don't exist; this
+    also applies to the next three fields.
     """
     numbers: tuple[int, ...] | None = None
     """The partition numbers that filters allow, for any topic."""
@@ -107,10 +107,10 @@ class LogQuery(NamedTuple):
     longest: bool = False
     """Whether to read the longest of several replicas of a partition; otherwise replicas are rejected."""
     has_headers: bool = True
-    """Whether a read without a schema has the headers column."""
+    """Whether the default schema has the headers column."""
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether a partition is requested."""
+        """Return whether a partition is requested."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)
@@ -143,7 +143,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time requested for a partition."""
+    """Return the time requested for a partition; None if there is none."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
@@ -200,7 +200,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Return the topic and number of a partition folder; other folders are a topic with the number -1."""
+    """Return the topic and number of a partition folder; for another folder, its name and -1."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 
@@ -218,7 +218,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Return the file system options of a URL. Raises PipelineError, which shows no value."""
+    """Parse the file system options for URLs. Raises PipelineError, whose text shows no option values."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -253,7 +253,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would be read as characters
+        if all(isinstance(partitions, list) for partitions in value.values()):  # not strings, which are iterable too
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -261,7 +261,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Return offsets by partition. The first word, or the number that means the same in JSON, is no bound."""
+    """Parse offsets by partition. The first word, and the number that stands for it in JSON, mean no bound."""
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
@@ -273,7 +273,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a number per partition from JSON; a word given for a topic is stored under partition ALL. Raises
+    """Parse a JSON object with a number per partition. A word for a whole topic is stored under partition ALL. Raises
     PipelineError.
     """
     try:
@@ -288,7 +288,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse times that select offsets. As in Spark's Kafka source, a time for all partitions takes precedence."""
+    """Parse times that select offsets. As in Spark's Kafka source, a time for all partitions overrides other times."""
     if options.has(f"{side}Timestamp"):
         return _milliseconds(options, f"{side}Timestamp")
     name = f"{side}OffsetsByTimestamp"
@@ -328,7 +328,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how values are decoded, or None."""
+    """Return how to decode values as messages; None without option message. Raises PipelineError."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

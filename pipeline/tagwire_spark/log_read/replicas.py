@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def folder_name(file: str) -> str:
-    """Return the folder or URL of a segment."""
+    """Return the path or URL of the folder that contains a segment."""
     return folder_of(file) if is_remote(file) else str(Path(file).parent)
 
 
@@ -29,13 +29,13 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return each segment once, from one folder per partition. Raises PipelineError for replicas.
 
-    With the option replicas=longest, the folder whose last segment begins last is used, or else the one with the
-    largest last segment.
+    With the option replicas=longest, use the folder whose last segment has the highest base offset; if several do, the
+    one with the largest last segment.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     for whole in wholes:
         folder = folder_name(whole.file)
-        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # without a number: no replicas
+        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # replicas need a partition number
         known = folders.setdefault(key, {}).setdefault(folder if is_remote(folder) else os.path.realpath(folder), {})
         name = whole.file.rpartition("/")[2]
         if name in known and not query.longest:
@@ -50,5 +50,5 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name (the base offset in 20 digits) and size of the last segment."""
+    """Return the name (the base offset in 20 digits) and the size of a folder's last segment."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

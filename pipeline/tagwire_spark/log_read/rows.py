@@ -1,7 +1,7 @@
 """Turn the batches of a task's splits into Arrow batches for Spark, with only the requested columns.
 
-An Arrow batch is filled from several splits, because each batch costs Python and Spark more than a small segment does.
-So the engine notes each row's file, which identifies the split.
+An Arrow batch is filled from several splits, because each Arrow batch costs Python and Spark more than reading a small
+segment. So the engine records the file of each row, which identifies the row's split.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,14 +37,14 @@ from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
 """Less than every offset, even an invalid one."""
 _ABORT: Final = bytes(4)
-"""The key of an abort marker: its version, and 0 for abort."""
+"""The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
@@ -79,9 +79,9 @@ def rows_of_task(
     schema: StructType,
     refused: Callable[[PipelineError, Split], None] = _raised,
 ) -> Iterator[Any]:
-    """Yield the rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
+    """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
-    `refused` is called with the error of an unreadable split and with the split. By default it raises the error; if it
+    `refused` is called with the error of an unreadable split and the split. By default it raises the error; if it
     returns, reading continues with the next split. Raises PipelineError.
     """
     settle_worker()
@@ -97,7 +97,7 @@ def rows_of_task(
 
 
 def check_number(partition: int, where: str) -> None:
-    """Raise PipelineError for a partition number that the column can't hold."""
+    """Raise PipelineError for a partition number that doesn't fit in the int32 column."""
     if partition > _MOST_PARTITIONS:
         text = f"{where}: the folder says partition {partition}, but partition numbers end at {_MOST_PARTITIONS}"
         raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
@@ -114,7 +114,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # the bytes to decode, and the offset for errors
+            self._names += ["value", "offset"]  # `value` is decoded, and `offset` names the record in errors
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -125,7 +125,7 @@ class _Rows:
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
-        """The splits with rows in the batch, by the file names that the engine reports."""
+        """The index of each split with rows in the current batch, by the file name that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
         """Yield the columns needed to decide which rows are requested."""
@@ -148,9 +148,9 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the Arrow batches that fill up within a split, and a row for each damage; `rest` yields the other rows.
+        """Yield the Arrow batches that become full within a split, and a row for each damage; `rest` yields the rest.
 
-        Raises LogError after the rows before the invalid bytes.
+        Raises LogError, after it yields the rows before the invalid bytes.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)
@@ -161,13 +161,13 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """Yield the remaining rows as a batch."""
+        """Yield the rows that are still buffered, as a batch."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Yield the requested rows in Spark's form; nothing if there are none."""
+        """Yield the requested rows of an array in Spark's form, or nothing if no row is requested."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -195,13 +195,13 @@ class _Rows:
             assert self._query.message is not None
             names = record_names(places.file_of, made["offset"])
             made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
-        if not self._schema.names:  # count() may need no columns
+        if not self._schema.names:  # count() may request no columns
             nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
         return requested_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """Return the split of each row; None if there is only one."""
+        """Return the index of each row's split; None if the task has only one split."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")
@@ -236,12 +236,12 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the bound for each row, taken from its split."""
+        """Return each row's bound: the attribute `name` of its split, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks by requested times: of batches that may have records in the range, or of the matching records."""
+        """Yield masks for the requested times, of matching records or of batches that may contain some."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -253,7 +253,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Reject a log with an abort marker whose transaction is missing from the indexes. Raises PipelineError,
+        """Reject a log that has an abort marker whose transaction is missing from the indexes. Raises PipelineError,
         LogError.
         """
         found = pc.indices_nonzero(batch.column("is_control"))
@@ -261,12 +261,12 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, markers of both kinds look alike
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, commits look like aborts
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows not hidden by transactions, computed once per batch."""
+        """Return a mask of the rows that no transaction hides, computed once per record batch."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -284,7 +284,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """One pass over the files of splits; it handles invalid bytes like `split_pieces`."""
+    """A pass over the files of splits that handles invalid bytes as `split_pieces` does."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -298,7 +298,7 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that fill up within a split, and each Damage; buffer the remaining rows. Raises LogError."""
+        """Yield the arrays that become full within a split, and each Damage; buffer the other rows. Raises LogError."""
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
@@ -309,8 +309,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # A batch beyond the end may only have a wrong offset, which no checksum covers. A second such batch
-            # confirms the end.
+            # The first batch beyond the end may only have a wrong offset, since no checksum covers offsets. A second
+            # such batch confirms the end.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -324,17 +324,17 @@ class _SplitPass(Pass):
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, raise an error after the rows so far, or yield a Damage."""
+        """Handle an invalid batch: skip it, yield a Damage, or raise the error after yielding the rows so far."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # the following bytes may still be unwritten
+            if last is None:  # the broker may still be writing the bytes that follow
                 rows.leave(split.end, None)
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # only its records or offsets are invalid
+        batch = _whole_batch(scan, rows.position)  # not None if only the records or offsets are invalid
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -350,7 +350,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`; None if `last` is unknown."""
+        """Return the offset after `last`. If `last` is unknown (-1), return the segment's base offset or None."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

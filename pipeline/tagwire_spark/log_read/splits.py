@@ -1,9 +1,9 @@
 """Plan splits on the driver: which bytes of which segments each task reads. Planning reads no records.
 
 A split consists of the batches that begin in its byte range; a range may begin at any byte. To find its first batch, a
-task follows the last index entry before the range if this leads to a whole batch with that offset; otherwise it reads
-the headers of all batches before the range. So a wrong index costs time but never loses a record. Planning reads an
-index only if a query begins within a segment.
+task follows the last index entry before the range, if the entry points to a whole batch that contains its offset.
+Otherwise the task reads the headers of all batches before the range. So a wrong index costs time but never loses a
+record. The driver reads an index only if a query begins within a segment.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -32,12 +32,12 @@ from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""Above about this many tasks, tasks become larger instead, because Spark's driver keeps and pickles every task."""
+"""If a read would need more tasks than about this, its tasks become larger, because the driver pickles every task."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
-"""Number of file names listed in an error."""
+"""Maximum number of file names listed in an error."""
 _OPENING: Final = 1 << 17
-"""Overhead of opening a local segment, as an equivalent number of bytes; `_FETCHING` for a remote segment."""
+"""Cost of opening a local segment, expressed as bytes read in the same time; `_FETCHING` is for a remote segment."""
 _FETCHING: Final = 1 << 20
 
 
@@ -51,7 +51,7 @@ class Split(NamedTuple):
     end: int
     """Batches that begin at `start` <= position < `end` belong to the split."""
     hint: tuple[int, int] | None
-    """A position at or before the first requested batch, and the offset of its index entry."""
+    """An index entry at or before the first requested batch, as its position and offset."""
     first_offset: int
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""
@@ -63,15 +63,15 @@ class Split(NamedTuple):
     next_base: int = NO_OFFSET
     """Base offset of the partition's next segment."""
     stop: int | None = None
-    """End of the whole batches of a segment that may still grow; None for the end of the file."""
+    """Position where the whole batches end, in a segment that may still grow; None for the end of the file."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, where the task looks up its first batch."""
 
 
 def plan(query: LogQuery) -> list[Split]:
-    """Return the splits of a query, in sequence within each partition.
+    """Return the splits of a query, in offset order within each partition.
 
-    Raises PipelineError, also for a path without segments, and for a topic or partition that doesn't exist.
+    Raises PipelineError, for example for a path without segments, or for a topic or partition that doesn't exist.
     """
     wholes: list[Split] = []
     every: list[Location] = []
@@ -132,7 +132,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Whether a pattern match is part of a log."""
+    """Return whether a path that matches a pattern is part of a log."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -154,7 +154,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # Either a write was committed meanwhile, as no lock prevents this, or a broker removed a listed file.
+            # Either a write was committed meanwhile, which no lock prevents, or a broker removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
@@ -172,7 +172,9 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
 
 
 def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """Return the possible log folders of a path: the path, or the folders above it. Raises LogPathError."""
+    """Return the folders that may be the log folder of a path: the path, or the folders above it. Raises
+    LogPathError.
+    """
     if path.is_file():
         return {path.parent, path.parent.parent}
     return {path, *(each.parent for each in (partition_folders(path) if partitions is None else partitions))}
@@ -181,7 +183,7 @@ def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Pat
 def check_found(path: str, found: Sequence[Location]) -> None:
     """Raise PipelineError for a path without a segment, listing what was found there.
 
-    The output of `kafka_log` may have no rows, and so no segment.
+    A log without segments is accepted if `kafka_log` wrote it, since a DataFrame may have no rows.
     """
     names: list[str] = []
     for location in found:
@@ -203,7 +205,7 @@ class RequestedSegment(NamedTuple):
 
 
 def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except segments whose names show that they have no requested rows."""
+    """Yield the segments of a location, except those whose names show that they have no requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -234,9 +236,9 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield a partition folder itself, or the partition folders in it that are not being moved or deleted.
+    """Yield the partition folders in a folder that are not being moved or deleted, or `path` if it is a partition.
 
-    `searched` is called with every other folder before it is listed. Raises LogPathError.
+    `searched` is called with each folder that is not a partition before it is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -279,7 +281,7 @@ def requested_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Reject offsets after the log's end, and hide an unfinished batch with option partial.
+    """Reject requested offsets after the log's end, and with option partial, hide an unfinished batch.
 
     The end of a remote segment without an index is not checked, since finding it would require reading the whole
     segment. Raises PipelineError, LogError.
@@ -336,7 +338,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the index entry at or before the first requested offset; None if the segment begins there."""
+    """Return the index entry at or before the first requested offset; None to begin at the start of the segment."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
@@ -347,20 +349,20 @@ def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut whole segments into splits of about the task size. Empty ends of logs are left out."""
+    """Cut whole segments into splits of about the task size. An empty last segment gets no split."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the parts of a segment. Only the first has a hint; for the others, the task looks it up, not the driver."""
+    """Yield the parts of a segment. Only the first part has a hint; the other parts' tasks look up their own."""
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # without an index, a later part would have to fetch all bytes before it
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a small remainder is not worth its own task
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # a task reports an empty segment before the last
+        if whole.end or whole.next_base != NO_OFFSET:  # the task reports an empty segment that is not the last
             yield whole
         return
     yield whole._replace(end=starts[0])
@@ -374,7 +376,7 @@ def _bytes(split: Split) -> int:
 
 
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group the splits into tasks. Small splits share a task, which costs Spark more than a small segment does."""
+    """Group the splits into tasks. Small splits share a task, since a task costs Spark more than a small segment."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

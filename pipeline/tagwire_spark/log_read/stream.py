@@ -76,15 +76,15 @@ _LIMITS: Final = {
 
 _LOOKS: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
-"""Conditions that a retry may overcome."""
+"""Error conditions that may disappear when the logs are listed again."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """List and read logs again after an error: retention may delete a segment between its listing and its reading.
+    """Wrap a function to list and read logs again after an error: retention may delete a segment that was just listed.
 
-    The new listing lacks the segment, and shows whether it was already read. Lasting errors are raised.
+    A new listing omits that segment, and shows whether it was already read. Errors that persist are raised.
     """
 
     @wraps(look)
@@ -114,7 +114,7 @@ class StreamQuery(NamedTuple):
     limit: ReadLimit
     starts_latest: bool
     min_offsets: int = 0
-    """How many new offsets a micro-batch waits for, at most `delay` seconds after the last micro-batch."""
+    """How many new offsets a micro-batch waits for, until `delay` seconds after the previous micro-batch."""
     delay: float = 0
 
 
@@ -147,14 +147,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.names = [*names]
         """The column names in the query."""
         self._target: Ends | None = None
-        """The end of a query that stops at the data available when it starts."""
+        """The ends of the logs when an AvailableNow query started, where it stops; None for other queries."""
         self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
         """The listings of remote logs."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """By URL of the last segment: the segment's state when it was read, and the end of the log."""
+        """For each last segment's URL, the segment's state when it was read, and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def initialOffset(self) -> dict[str, Any]:
-        """Return the start of a query without a checkpoint."""
+        """Return the offset at which a query without a checkpoint begins."""
         logs = self._logs()
         starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
         asked = self.query.starts or {}
@@ -184,7 +184,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Fix the current end as the end of the query. Raises PipelineError for partitions that don't exist now."""
+        """Make the current end the end of the query. Raises PipelineError for requested partitions that don't exist."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -207,7 +207,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Whether a micro-batch has to wait for more rows, by minOffsetsPerTrigger and maxTriggerDelay."""
+        """Return whether a micro-batch has to wait for more rows, by minOffsetsPerTrigger and maxTriggerDelay."""
         if not self.asked.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -247,8 +247,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query, and with `is_planned` a split for each requested segment.
 
-        Both come from the same listing. So an earlier deletion of a file is noticed here, a later one by the task that
-        reads the file. Raises PipelineError.
+        One listing serves both results. So a file that is deleted before the listing is noticed here, and a file that
+        is deleted later by the task that reads it. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -271,16 +271,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, reading changed ones again. Raises LogError."""
-        if query.from_log_start:  # the start is in a file of another folder
+        """Yield the requested partitions of a local folder; only changed partitions are read. Raises LogError."""
+        if query.from_log_start:  # the log start offset is in a file outside the partition's folder
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again, since a commit may move some
+            for folder in self._listing.folders(location.local):  # listed again, in case a commit moved some
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL, reading changed segments again. Raises LogError."""
+        """Yield the requested partitions at a URL; only changed segments are read. Raises LogError."""
         with settled_location(location):
             partitions = [*partitions_of(location, query)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
@@ -300,7 +300,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
 
     def _local_log(self, partition: Partition) -> Log | None:
-        """Return a local partition if it has segments. Raises LogError."""
+        """Return a local partition; None if it has no segments. Raises LogError."""
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
@@ -345,7 +345,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise the error of a split, unless its file was deleted by retention and this is allowed. Raises
+        """Raise the error of a split, unless retention deleted the split's file and the query allows that. Raises
         PipelineError.
         """
         if error.condition != "KAFKA_LOG_NOT_FOUND":
@@ -361,7 +361,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _is_deleted(split: Split, query: LogQuery) -> bool:
     """Whether the log shows that a missing segment was deleted: its folder exists, and the log begins after the split.
 
-    A missing folder may be a mount that the worker lacks.
+    A missing folder does not show this, since it may be a mount that the worker lacks.
     """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:

@@ -2,8 +2,8 @@
 
 An entry of a `.timeindex` promises that no record up to its offset has a later timestamp. An index that is damaged or
 belongs to another segment must not hide records, so an entry counts only if the batch with its offset has exactly this
-latest timestamp. Everything after that batch is read, since timestamps need not be in order. File times are useless
-here, because producers set record timestamps. No index shows an offset from which on all records are later.
+latest timestamp. Everything after that batch is read, since timestamps need not be in order. File modification times
+are useless here, because producers set record timestamps. No index shows after which offset all records are later.
 """
 
 from itertools import islice
@@ -24,7 +24,7 @@ class Earlier(NamedTuple):
     end_offset: int
     """All records with lower offsets are earlier than the time."""
     is_all: bool
-    """Whether the segment ends there."""
+    """Whether the whole segment is earlier."""
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:

@@ -1,4 +1,4 @@
-"""Check that a stream still reads the same logs, by the topic IDs and leader epochs in its offsets."""
+"""Check that a stream still reads the same logs, by the topic IDs and leader epochs recorded in its offsets."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or a log was truncated and continued with other records.
 
-    Unless `fails`, a recreated topic is read from its beginning instead; returns whether there is one.
+    If `fails` is false, a recreated topic is read from its beginning instead. Return whether there is such a topic.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

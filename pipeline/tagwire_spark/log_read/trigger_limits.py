@@ -19,8 +19,8 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys in a stream's offset that can't be topic names; they hold the topic IDs, and the leader epochs of the last
-records.
+"""Keys in a stream's offset that can't be topic names. Their values are the topic IDs, and the leader epochs of the
+last records.
 """
 
 
@@ -36,7 +36,7 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Leader epochs with their first offsets. If the epoch at an offset differs, the record was replaced."""
+    """Leader epochs with their first offsets. If the epoch of an offset has changed, the record was replaced."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the last record before an offset, if known."""
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Return where a micro-batch ends in each partition: at the end of the log, or at its share of the limit."""
+    """Return each partition's end of a micro-batch: the end of the log, or of the partition's share of the limit."""
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
@@ -66,7 +66,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # the size of the bytes after damage is unknown
+                continue  # read to the end of the log, because bytes can't be counted across damage
             ends[key] = min(end, log.end)
     return ends
 
@@ -78,10 +78,10 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Deal out a limit that must not be exceeded to the partitions, one unit at a time, and return each share.
+    """Divide a strict limit among the partitions, one unit at a time, and return each partition's share.
 
-    The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
-    an order by backlog, a partition could wait long behind others that always grow.
+    The order is shuffled by a hash of the offsets, which differ after each micro-batch. With a fixed order, or an
+    order by backlog, a partition could wait long behind others that always grow.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)

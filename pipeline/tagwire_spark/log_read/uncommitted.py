@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
 
 class Transactions(NamedTuple):
-    """The transactions that `read_committed` leaves out."""
+    """The aborted and open transactions whose records `read_committed` leaves out."""
 
     aborted: tuple[tuple[int, int, int], ...]
-    """Producer id, first offset, marker offset; sorted, without overlaps within a producer."""
+    """Producer ID, first offset and marker offset; sorted, and without overlaps within a producer."""
     stable: int
-    """First offset of an open transaction, or after which nothing is known."""
+    """First offset of the earliest open transaction; greater than every offset if none is open."""
     indexed_to: int = 0
     """Below this offset, transactions are known only from indexes, not from the log."""
 
@@ -52,18 +52,18 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Whether a marker at this offset, if it is an abort marker, belongs to a transaction that no index lists."""
+        """Return whether an abort marker at this offset would end a transaction that no index lists."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Whether a batch belongs to an aborted transaction, or to one not known to be committed."""
+        """Return whether a batch belongs to an aborted transaction, or to one not known to be committed."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:
             return False
-        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))  # a segment may have thousands
+        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))  # may be thousands
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return producer == producer_id and base_offset <= last
 
@@ -84,7 +84,7 @@ class _Reached(NamedTuple):
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""A process-wide cache: a stream needs this at each trigger, and a log without snapshots should be read only once."""
+"""A process-wide cache, since streams need this state at each trigger, and reading a whole log for it is slow."""
 _MOST: Final = 10_000
 """Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}
@@ -96,8 +96,8 @@ def check_abort(
 ) -> None:
     """Reject an abort marker whose transaction is in the log but in no index. Raises PipelineError, LogError.
 
-    An aborted transaction without records in this partition is in no index either; it hides nothing. `of_logs` caches
-    the transactions in the batches of each folder.
+    A transaction that wrote no records to this partition is in no index either, and hides nothing. `of_logs` caches
+    the transactions of each folder, as read from its batches.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -151,7 +151,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort and merge a producer's overlapping transactions: an index and its log may describe one differently."""
+    """Sort transactions and merge overlapping ones: an index and its log may describe one transaction differently."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -195,7 +195,7 @@ def _headers(
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return the cached state of a partition, if its last batch is unchanged."""
+    """Return the cached state of a partition; None if its last batch has changed."""
     known = _REACHED.get(key)
     if known is None:
         return None
@@ -213,7 +213,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 def _follow(
     header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Begin or end a transaction by a batch. Raises LogError."""
+    """Update the open and the aborted transactions by a transactional batch. Raises LogError."""
     if not header["is_control"]:
         running.setdefault(header["producer_id"], header["base_offset"])
         return
