@@ -1,4 +1,4 @@
-/* Rare cases, handled in Cython (coercion.pxi): values of unusual types, unknown tags, comparisons. */
+/* Rare cases that C leaves to Cython (coercion.pxi): values of unusual types, unknown tags, and comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

@@ -1,8 +1,9 @@
-/* Read chosen fields into rows, while walking over the rest of the message.
+/* Read the chosen fields of a message into rows, and skip all other fields.
  *
- * Skipped fields are checked as in walk.h and chosen fields are read as in decode.h, so both reject what decoding
- * rejects. Functions return 0, or -1 for an error; the error walk then finds the position. For rewriting, the positions
- * of chosen values are kept as marks, in the order in which splice.h reads the marks.
+ * Skipped fields are validated as in walk.h, and chosen fields are read as in decode.h. Together they reject exactly
+ * the messages that decoding rejects. Functions return 0, or -1 for an error, whose position the error walk then finds.
+ * To support rewriting, the byte positions of chosen values are recorded as marks, in the order in which splice.h reads
+ * them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -13,9 +14,10 @@
 typedef struct {
     tw_walk w;
     PyObject *rows;  /* a list */
-    PyObject *row;   /* the tuple being filled, borrowed from the list; NULL outside of rows */
+    PyObject *row;   /* the tuple being filled, borrowed from `rows`; NULL outside of rows */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for each column, the list of the innermost array, or NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column, the list of the innermost array around its field; NULL outside
+                                       * of arrays */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;
@@ -52,7 +54,8 @@ static inline int tw_note_place(tw_collect *c) { return tw_note(c, c->w.r.p - c-
 
 /* ---------------------------------------------------------------- rows */
 
-/* Store a value in a column, and steal the reference. */
+/* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`;
+ * NULL means that reading the value failed. */
 static int tw_put_cell(tw_collect *c, int column, PyObject *value)
 {
     int failed;
@@ -76,7 +79,7 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Store null in all columns of a null struct or array. */
+/* Store None in all columns below a struct or array that is null. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -115,7 +118,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an element that is a row. The end of its marks is stored among the marks, so that splicing can skip the row. */
+/* Read an array element that becomes a row. The byte position where the row ends and the index of its last mark are
+ * stored among the marks, so that splicing can skip the whole row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -131,7 +135,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* Read an array within a row: one list per column. */
+/* Read an array inside a row. Each column below the array gets a list with one value per element. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -141,7 +145,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* owned by the row or by the enclosing list */
+        c->lists[column] = list; /* borrowed from the row or from the list around it */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)
@@ -198,7 +202,7 @@ static int tw_collect_field(const tw_chosen *s, tw_collect *c)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read a chosen tagged field of `size` bytes. */
+/* Read a chosen tagged field whose value has `size` bytes. */
 static int tw_collect_tag(const tw_chosen *s, tw_collect *c, int64_t size)
 {
     tw_reader *r = &c->w.r;
@@ -274,7 +278,8 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     return ch->plan->section == TW_TAGGED_SECTION ? tw_collect_section(ch, c) : 0;
 }
 
-/* Read the rows of the message at r.p, which must end where the bytes end. `whole`: the message is the only row. */
+/* Read the rows of the message that begins at r.p and must end at r.end. If `whole` is set, the whole message is one
+ * row. */
 static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;

@@ -1,13 +1,14 @@
-/* Differences between CPython releases, the limited API (abi3) and compilers, behind common names.
+/* Common names for what differs between CPython releases, the limited API (abi3) and compilers.
  *
- * With Py_LIMITED_API one binary serves 3.11 and all later releases. Its only cost is that macros become calls.
+ * With Py_LIMITED_API, one binary runs on CPython 3.11 and all later releases. The only cost is that macros become
+ * function calls.
  */
 #ifndef TAGWIRE_COMPAT_H
 #define TAGWIRE_COMPAT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* PyMemberDef and T_OBJECT_EX: the limited API has them in Python.h only since 3.12 */
+#include <structmember.h> /* Python.h declares PyMemberDef and T_OBJECT_EX for the limited API only since 3.12 */
 #include <stdint.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that some of the including files don't call */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that not every including file calls */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
@@ -27,9 +28,10 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-#define TW_AHEAD 8 /* how many elements to prefetch, where most of the time is spent waiting for memory */
+/* How many elements ahead loops prefetch that spend most of their time waiting for memory. */
+#define TW_AHEAD 8
 
-/* The attribute in a slot of a data class; NULL if it was never set or was deleted. */
+/* The attribute that a data class instance stores at this byte offset; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 #ifdef Py_LIMITED_API
@@ -46,7 +48,8 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Store the number of an int (not a subclass) that converts quickly to 64 bits. Return 1, or 0 for other values. */
+/* Convert an exact int (not an int subclass) to 64 bits. Return 1, or 0 without an exception for any other value. May
+ * also return 0 for a large int, whose conversion would be slow. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
@@ -63,7 +66,8 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
         return 1;
     }
-#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30 /* two digits, for example timestamps */
+/* Ints of two digits are common too, for example timestamps. */
+#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -78,7 +82,8 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
         return 1;
     }
-#  if PYLONG_BITS_IN_DIGIT == 30 /* two digits, for example timestamps */
+/* Ints of two digits are common too, for example timestamps. */
+#  if PYLONG_BITS_IN_DIGIT == 30
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -91,7 +96,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
 #endif
 }
 
-/* Look up a name in a class and its bases. Return a borrowed reference, or NULL without an exception. */
+/* Look up an attribute in a class and its bases. Return a borrowed reference, or NULL without an exception. */
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
@@ -122,7 +127,8 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* Store a number as 16 big-endian bytes. Return -1, perhaps with an exception, if it is negative or longer. */
+/* Store a number as 16 big-endian bytes. Return -1, perhaps with an exception, if the number is negative or needs more
+ * than 16 bytes. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

@@ -1,8 +1,9 @@
-/* CRC-32C (Castagnoli) without Python: the checksum of record batches since magic 2.
+/* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without Python.
  *
- * The pure engine uses a library. Here, columns are made without the GIL, and a batch should not be copied to compute
- * its checksum. Uses the SSE 4.2 instruction if there is one; else eight tables, made when the module is loaded (M.
- * Kounavis, F. Berry: "A Systematic Approach to Building High Performance, Software-based, CRC Generators", 2005).
+ * The pure Python engine uses a library instead. The native engine decodes columns without the GIL, and must not copy a
+ * batch just to compute its checksum. It uses the SSE 4.2 instruction if the processor has it; otherwise eight tables,
+ * which are made when the module is loaded (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance,
+ * Software-based, CRC Generators", 2005).
  */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
@@ -15,14 +16,15 @@
 #  include <nmmintrin.h>
 #endif
 
-#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* reflected */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1, where the library needs the GIL */
+#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* bits reversed */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* checksum of magic 0 and 1; the library that computes it needs the GIL */
 
-#define TW_LANE 1024 /* bytes in each of the three lanes that the processor works on at once */
+/* The processor works on three lanes of this many bytes at once. */
+#define TW_LANE 1024
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* for each byte of a checksum: the checksum after TW_LANE more zeros */
+    uint32_t over[4][256];  /* for each byte of a checksum, the checksum after TW_LANE more zero bytes */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -104,7 +106,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Return the checksum by the polynomial that the tables were prepared for. */
+/* Return the checksum of `size` bytes, for the polynomial from which the tables were made. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

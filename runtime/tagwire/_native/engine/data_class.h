@@ -1,7 +1,7 @@
-/* The slots of a data class in order, with their defaults: for construction, comparison and `repr`.
+/* The attributes of a data class in order, with their slots and defaults, for construction, comparison and `repr`.
  *
- * Made once per class by data_class.pxi and never changed. Pointers to Python objects are borrowed: the `DataClass`
- * that owns these structs keeps the objects alive, and the class keeps the `DataClass` forever.
+ * data_class.pxi makes these structs once per class; they never change. Pointers to Python objects are borrowed: the
+ * `DataClass` that owns the structs keeps the objects alive, and the class keeps its `DataClass` forever.
  */
 #ifndef TAGWIRE_DATA_CLASS_H
 #define TAGWIRE_DATA_CLASS_H
@@ -14,33 +14,38 @@ enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_S
 
 typedef struct {
     Py_ssize_t slot;
-    PyObject *name;       /* interned */
-    PyObject *shown;      /* the name in `repr`: `name=` */
-    PyObject *fresh;      /* the value in a fresh object */
+    PyObject *name;       /* the attribute's name, interned */
+    PyObject *shown;      /* how `repr` writes the name: `name=` */
+    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
     PyObject *parameter;  /* the default of the constructor's parameter */
-    PyObject *deleted;    /* the mark of a deleted attribute, if an empty slot means the default */
-    uint8_t takes;        /* a tw_takes */
-    uint8_t required;     /* a required argument; `parameter` is then the value for versions without the field */
+    PyObject *deleted;    /* if an empty slot means the default: the marker in the slot of a deleted attribute */
+    uint8_t takes;        /* how the constructor converts the argument: a tw_takes */
+    /* whether the argument is required; if so, `parameter` is the value in versions without the field */
+    uint8_t required;
 } tw_attribute;
 
-#define TW_MOST_ATTRIBUTES 128 /* the most attributes of a class that C constructs: arguments are on the stack */
+/* The most attributes that a class constructed in C can have, because arguments are copied to the C stack. */
+#define TW_MOST_ATTRIBUTES 128
 
 typedef struct {
     tw_class made;
     Py_ssize_t count;
     const tw_attribute *attributes;
-    PyObject *opening;    /* start of `repr`: `Name(` */
-    PyObject *init;       /* the class's `__init__` while C constructs in its place; NULL if Python constructs */
-    uint8_t asks;         /* whether an attribute is required */
-    uint8_t atomic;       /* whether no field holds structs, so that objects may be untracked: see tracking.h */
+    PyObject *opening;    /* how `repr` begins: `Name(` */
+    PyObject *init;       /* the class's `__init__` that C replaces; NULL if Python constructs objects */
+    uint8_t asks;         /* whether an argument is required */
+    uint8_t atomic;       /* whether no field holds structs, so that the collector need not track all objects: see
+                           * tracking.h */
 } tw_data_class;
 
-/* Return the slots for comparing or showing objects; NULL, perhaps with an exception, if Python must do that. */
+/* Return the attributes of a class, for comparing objects (first function) or `repr` (second function). Return NULL,
+ * perhaps with an exception, if Python must compare or show the objects. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* Return a new reference to an attribute. For an empty slot or a deleted default, the class's descriptor decides. */
+/* Return a new reference to an attribute of an object. If the slot is empty or its default was deleted, the class's
+ * descriptor returns the value or raises AttributeError. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     PyObject *value = TW_SLOT(object, a->slot);
@@ -52,7 +57,7 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* Convert an argument as the generated constructor does. Return a new reference. */
+/* Convert an argument as the generated constructor would. Return a new reference, or NULL with an exception. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
     switch (a->takes) {
@@ -77,7 +82,8 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
-/* Return the index of the attribute with this name, trying `next` first; -1 if there is none. */
+/* Return the index of the attribute with this name, or -1. Index `next` is tried first, since callers usually pass
+ * keywords in field order. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
     if (TW_LIKELY(next < c->count && c->attributes[next].name == name))
@@ -85,13 +91,13 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* the name was computed at run time, so it is not interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* the name may not be interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
 }
 
-/* Allocate an object with uninitialized slots that the garbage collector does not track yet. */
+/* Allocate an object whose slots are uninitialized. The garbage collector does not track the object yet. */
 static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 {
 #ifndef Py_LIMITED_API
@@ -104,17 +110,17 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
-/* Free an object whose slots are set only before `a`. */
+/* Free an object in which only the slots before attribute `a` are set. Always return NULL. */
 static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
 {
     for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
         TW_SLOT(object, a->slot) = NULL;
-    PyObject_GC_Track(object); /* deallocation expects a tracked object */
+    PyObject_GC_Track(object); /* the class's deallocator expects a tracked object */
     Py_DECREF(object);
     return NULL;
 }
 
-/* Create an object from borrowed arguments, one per attribute; NULL means that the argument was not passed. */
+/* Create an object from borrowed arguments, one per attribute. NULL means that the argument was not passed. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
@@ -134,7 +140,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Copy an object, with these arguments in place of its own values. */
+/* Return a copy of an object in which the arguments that are not NULL replace the object's values. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -153,7 +159,7 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
     return made;
 }
 
-/* Allocate an object with empty slots that the garbage collector does not track yet. */
+/* Allocate an object whose slots are empty. The garbage collector does not track the object yet. */
 static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -162,7 +168,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return made;
 }
 
-/* Store a value in a slot that other code may have filled in the meantime. */
+/* Store a value in a slot, and release the old value: other code may have filled the slot in the meantime. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before = TW_SLOT(object, a->slot);
@@ -170,7 +176,7 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Track a filled object, unless all its values are atomic and can't be part of a cycle. */
+/* Let the garbage collector track a filled object, unless all its values are atomic and can't be part of a cycle. */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
@@ -182,7 +188,8 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Put keyword arguments at the indexes of their attributes. Return 0, or -1 for an unknown keyword. */
+/* Store each keyword argument in `placed` at the index of its attribute, and NULL for attributes without an argument.
+ * Return 0, or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
 {
@@ -198,7 +205,7 @@ static TW_MAYBE_UNUSED int tw_place_arguments(
     return 0;
 }
 
-/* Whether all required arguments were passed. */
+/* Return whether all required arguments were passed. */
 static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *placed)
 {
     for (Py_ssize_t index = 0; index < c->count; index++)
@@ -207,11 +214,11 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *plac
     return 1;
 }
 
-/* A vectorcall function as Cython declares it. */
+/* A vectorcall function with the signature that Cython declares. */
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API
-/* Call the class through `type.__call__`, for calls that C does not handle. */
+/* Construct an object through `type.__call__`, for calls that C can't handle. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     PyObject *made = NULL, *all = PyTuple_New(count), *named = PyDict_New();
@@ -227,7 +234,8 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
     return made;
 }
 
-/* Call a class: do what `type.__call__` does with the generated constructor. */
+/* Construct an object from keyword arguments. The result is the same as if `type.__call__` ran the generated
+ * constructor. */
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -244,7 +252,7 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else /* the limited API has no vectorcall slot for types: Python constructs */
+#else /* in the limited API, types have no vectorcall slot, so Python constructs objects */
 #  define TW_CONSTRUCTS 0
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)

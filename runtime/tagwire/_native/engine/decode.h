@@ -1,7 +1,7 @@
-/* The hot loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
+/* The main loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
  *
- * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time: its unset
- * slots are NULL, which deallocation and the collector allow.
+ * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time, because its
+ * unset slots are NULL, which the deallocator and the garbage collector accept.
  */
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
@@ -33,7 +33,8 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tagged field of `size` bytes into its slot, or into the unknown tags. */
+/* Read a tagged field of `size` bytes into its slot. If the struct has no such tag, add the bytes to the unknown
+ * tags. */
 static int tw_read_tag(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown, int64_t tag, int64_t size)
 {
     if (size < 0 || size > r->end - r->p)
@@ -131,7 +132,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Whether an object without unknown tags needs no tracking by the garbage collector: see tracking.h. */
+/* Return whether the garbage collector need not track an object of this struct that has no unknown tags: see
+ * tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -151,7 +153,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         unknown = r->shared->no_tags;
         Py_INCREF(unknown);
     } else if (tw_is_atomic_here(s, r) && !r->untracked)
-        PyObject_GC_Track(object); /* the user may add anything to the mapping */
+        PyObject_GC_Track(object); /* the user may add values to the mapping of unknown tags, and so create a cycle */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
 fault:
@@ -255,7 +257,8 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* Return the previous int32 array if it has the same numbers: in-sync replicas are mostly equal to the replicas. */
+/* Return a new reference to the int32 array that was read before, if it has the same numbers; otherwise NULL. In-sync
+ * replicas, for example, usually equal the replicas, so one tuple serves for two fields. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -272,7 +275,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read an array of `count` elements; TW_NULL means null. */
+/* Read an array of `count` elements. The count TW_NULL means a null array. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -286,7 +289,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
             return NULL;
         Py_RETURN_NONE;
     }
-    /* Check before allocating: each element takes at least `minimum` bytes. */
+    /* Check the count before allocating a tuple: each element needs at least `minimum` bytes. */
     if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
         return NULL;
     if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {
@@ -303,7 +306,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* the collector would also untrack a tuple of untracked values */
+        PyObject_GC_UnTrack(tuple); /* the garbage collector would untrack a tuple of untracked values anyway */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -343,7 +346,7 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     }
 }
 
-/* Read the message at r->p; NULL for an error. */
+/* Read the message that begins at r->p. Return a new reference, or NULL for an error. */
 static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
 {
     PyObject *message;
@@ -353,6 +356,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* defines tw_read_framed, which uses the functions above */
+#include "engine/framed_decode.h" /* included last: it defines tw_read_framed, and uses the functions above */
 
 #endif

@@ -1,10 +1,10 @@
-/* Create objects and the defaults of fields, and check whether a value is a default. */
+/* Functions that create objects and field defaults, and that check whether a value is the default. */
 #ifndef TAGWIRE_DEFAULTS_H
 #define TAGWIRE_DEFAULTS_H
 
 #include "engine/coercion.h"
 
-/* Create an object with empty slots. */
+/* Create an object whose slots are empty. If `untracked` is set, the garbage collector does not track the object. */
 static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 {
     PyObject *object;
@@ -24,7 +24,7 @@ static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 
 static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked);
 
-/* Return a new reference to the default of a field. */
+/* Return a new reference to a field's default. */
 static inline PyObject *tw_default(const tw_field *f, int untracked)
 {
     if (TW_UNLIKELY(f->value == NULL))
@@ -52,7 +52,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
     return object;
 }
 
-/* Create the struct that an empty slot stands for, store it in the slot, and return it; borrowed. */
+/* Create the struct that is the default of an empty slot, and store it in the slot. Return a borrowed reference. */
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
@@ -61,7 +61,7 @@ static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot
     if (TW_SLOT(object, slot) == NULL)
         TW_SLOT(object, slot) = value;
     else
-        Py_DECREF(value); /* meanwhile the collector ran code that filled the slot */
+        Py_DECREF(value); /* the collector ran code that filled the slot in the meantime */
     return TW_SLOT(object, slot);
 }
 
@@ -80,7 +80,7 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Whether two values of a plain type are equal; 0 also if Python must decide. */
+/* Return whether two values of a plain type are equal. 0 may also mean that only Python can compare the values. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
     if (value == fresh)
@@ -90,7 +90,8 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
     return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
 }
 
-/* Whether a struct equals, slot by slot, a newly constructed struct; 0 also if Python must decide. */
+/* Return whether a struct equals, slot by slot, a struct constructed without arguments. 0 may also mean that only
+ * Python can compare the two. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
     if (Py_TYPE(object) != fresh->made.cls)
@@ -103,14 +104,14 @@ static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
     return 1;
 }
 
-/* Whether two floats have the same bits. */
+/* Return whether two floats have the same bits. */
 static inline int tw_same_floats(PyObject *one, PyObject *other)
 {
     double x = PyFloat_AsDouble(one), y = PyFloat_AsDouble(other);
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
-/* Whether the value in a slot differs from the field's default: 0, 1, or -1 for an error. */
+/* Return whether the value in a slot differs from the field's default: 0, 1, or -1 for an error. */
 static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
 {
     PyObject *fresh = f->value;
@@ -125,7 +126,7 @@ static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
     } else if (tw_is_same(value, fresh))
         return 0;
     else if (PyTuple_CheckExact(fresh) && (PyTuple_CheckExact(value) || PyList_CheckExact(value)))
-        return PyObject_Size(value) > 0; /* arrays can only default to an empty array */
+        return PyObject_Size(value) > 0; /* the only possible default of an array is an empty array */
     return tw_differs_by_python(f, value);
 }
 

@@ -1,8 +1,8 @@
-/* The hot loop of encoding: write the slots of objects as bytes, or count the bytes.
+/* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
- * Functions return 0, or -1 for an error. References from slots and tuples are borrowed, which is safe while no foreign
- * code runs. It may run in tw_plain_*, tw_values_differ and `__index__`. So a value is held (`Py_INCREF`) before it is
- * passed to these functions, and a struct or an array is held while its parts are written.
+ * Functions return 0, or -1 for an error. References from slots and tuples are borrowed, which is safe until foreign
+ * code runs and changes the object. Only tw_coerced_*, tw_values_differ and `__index__` run foreign code. Therefore
+ * each value is held (`Py_INCREF`) during such a call, and each struct and array while its parts are written.
  */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
@@ -20,7 +20,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Reject values of fields that this version does not have. */
+/* Return -1 if the object has a value in a field that this version does not have, unless the field is ignorable. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
@@ -29,7 +29,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Reject values that this version would lose. */
+/* Return -1 if the object has a value that would be lost in this version: in a missing field, or in the unknown tags of
+ * a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
@@ -51,7 +52,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write a plain int, for which there is room. Return 0 if tw_write_value must handle the value. */
+/* Write an exact int that fits the integer kind; the buffer must have room. Return 0, with nothing written, if
+ * tw_write_value must handle the value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -124,7 +126,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, and hold it meanwhile. An object of a subclass may store its attributes differently. */
+/* Write a struct, holding a reference to the object meanwhile. An object of a subclass is converted first, since it may
+ * store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -162,7 +165,7 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* Write int32s, for which there is room. */
+/* Write the elements of a tuple as int32s; the buffer must have room. */
 static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
     uint8_t *p = w->p;
@@ -176,13 +179,14 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* Write the elements of an exact tuple. The caller holds the tuple, so its elements stay alive and unchanged. */
+/* Write the length and the elements of an exact tuple. The caller holds the tuple, so its elements stay alive. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
-    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* can't overflow */
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* a tuple's size times 4 can't
+                                                                                       * overflow */
         return -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)
@@ -258,7 +262,8 @@ static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write a value that may be null. Without a marker byte, null means absent; the caller has handled that. */
+/* Write a value that may be null. If the field has no marker byte, a null value is absent, and the caller has already
+ * handled it. */
 static int tw_write_optional(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -296,7 +301,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-#include "engine/encode_tags.h" /* they define tw_write_section and tw_write_framed, which use the functions above */
+/* Included last: these headers define tw_write_section and tw_write_framed, and use the functions above. */
+#include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 
 #endif

@@ -1,10 +1,11 @@
-/* Write tagged fields in tag order, with tag and size around each value. A part of encode.h. */
+/* Write tagged fields in tag order, each with its tag and size. Included by encode.h. */
 #ifndef TAGWIRE_ENCODE_TAGS_H
 #define TAGWIRE_ENCODE_TAGS_H
 
 #include "engine/encode.h"
 
-/* Set in `bits` which tagged fields must be written, and return their number; -1 for an error. */
+/* Set a bit in `bits` for each tagged field that must be written, because its value differs from the default. Return
+ * the number of these fields, or -1 for an error. */
 static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
 {
     int count = 0;
@@ -20,7 +21,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag and size that precede a tagged field's value, in the order that the kind of section requires. */
+/* Write the tag and size that precede the value of a tagged field. A tag section has the tag first, an optional buffer
+ * the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -41,7 +43,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, place, 0);
     if (!s->counts_tag && tw_written(w) - place == 3)
-        return -1; /* a tag without data would read as the end of the buffer */
+        return -1; /* the size 0 would mark the end of the buffer */
     return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
 }
 
@@ -54,7 +56,7 @@ static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *o
     return tw_close_tag(s, w, place);
 }
 
-/* Write an unknown tagged field. `pair`: a tag and its data, bytes or a memoryview of bytes. */
+/* Write an unknown tagged field. `pair` is a tuple of the tag and its data, as bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;
@@ -68,7 +70,8 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
     return failed ? -1 : 0;
 }
 
-/* Write known and unknown tagged fields, merged by tag. `others`: the unknown fields in tag order, or NULL. */
+/* Write known and unknown tagged fields, merged in tag order. `bits` has a bit for each known field to write; `others`
+ * is a tuple of the unknown fields in tag order, or NULL. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

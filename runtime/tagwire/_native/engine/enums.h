@@ -1,6 +1,6 @@
-/* Enums: integers with named members, which are looked up here without Python.
+/* Enums: integers with named members, which C looks up without calling Python.
  *
- * The field's `element` is the integer on the wire; `members` are the enum's members.
+ * The field's `element` describes the integer on the wire; its `members` are the enum's members.
  */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
@@ -8,7 +8,8 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the member with this number, or -1. In most enums the numbers are consecutive. */
+/* Return the index of the enum member with this number, or -1. The first guess assumes consecutive numbers, as most
+ * enums have them; otherwise a binary search follows. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;
@@ -27,7 +28,8 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
     return -1;
 }
 
-/* Return the member for a number, or the number if an open enum has no such member; NULL if it is rejected. */
+/* Return a new reference to the enum member with this number. If there is no such member, return the plain int for an
+ * open enum, and NULL for a closed enum. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
     Py_ssize_t place = tw_find_member(e, x);
@@ -42,7 +44,7 @@ static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
 }
 
-/* Skip an enum value. */
+/* Skip an enum value. Return -1 if the bytes end early, or if the enum is closed and has no such number. */
 static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -51,7 +53,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of elements that need no validation; 0 for all other kinds. */
+/* Return the width of an array element of fixed width that needs no validation; 0 for all other elements. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -59,7 +61,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write a value that converts to a number of the enum, for which there is room. The caller holds the value. */
+/* Write an enum member or int at `p`, where there is room. The caller holds the value. Return -1 if the value is not an
+ * integer of the right width, or not a number of a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -81,7 +84,8 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
     return failed;
 }
 
-/* Return the JSON name of a number, borrowed; NULL without an exception if it has none. */
+/* Return a borrowed reference to the JSON name of an enum value, and store its number in `x`. Return NULL, perhaps with
+ * an exception, if the value has no name. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);

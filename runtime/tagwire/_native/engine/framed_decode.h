@@ -1,7 +1,9 @@
-/* Decode record formats: structs with items that are lengths, counts or checksums of other items, or depend on them.
+/* Decode record formats, whose structs have lengths, counts and checksums of other items, and items that depend on
+ * others.
  *
- * These structs have their own loop, so messages pay nothing for them. Their values are objects, tuples or dicts. As in
- * decode.h, NULL or -1 is an error, which the layout interpreter then explains.
+ * These structs have a decoding loop of their own, so that messages don't pay for the extra checks. Their values are
+ * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, which the layout interpreter then
+ * explains.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
@@ -9,11 +11,11 @@
 #include "engine/decode.h"
 #include "engine/number_reading.h"
 
-/* Defined in Cython (framing.pxi). On failure they set an exception. */
+/* Defined in Cython (framing.pxi). These functions set an exception on failure. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
 PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
-/* Return the checksum; -1 with an exception on failure. */
+/* Return the checksum of `size` bytes; -1 with an exception on failure. */
 static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
 {
     return algorithm == TW_CRC32C ? (int64_t)tw_crc32c(&shared->crc32c, data, size) : tw_crc32(data, size);
@@ -21,8 +23,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Convert a number to the value in an object: add its base, and drop bits that are other attributes. Return NULL
- * without an exception if the result has more than 64 bits. */
+/* Convert a number on the wire to the attribute's value: drop bits that belong to other attributes, and add the base.
+ * Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
@@ -32,7 +34,7 @@ static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader
 
 /* ---------------------------------------------------------------- checksums */
 
-/* Reject bytes, from here to the end of the extent, whose checksum is wrong. */
+/* Verify the checksum of the bytes from here to the end of the extent. Return -1 if it is wrong. */
 static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;
@@ -44,9 +46,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array, and note how much of it is valid: the interpreter skips that part when it searches for the position
- * of an error. For an ordered array, also note the last number that was in order, since the error may be the next
- * number. */
+/* Read an array, and note how many of its bytes and elements are valid. If there is an error, the interpreter skips the
+ * valid part when it searches for the position. For an ordered array, also note the last number in order, because the
+ * error may be in the number after it. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -78,7 +80,7 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
     return tuple;
 }
 
-/* Read a compressed array, which ends with its extent. */
+/* Read a compressed array, which extends to r->end. Return NULL if decompression fails. */
 static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
@@ -87,7 +89,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* None: decompression failed, or exceeded the limits */
+    if (data == NULL || data == Py_None) { /* None: the data is invalid, or larger than the limits */
         Py_XDECREF(data);
         return NULL;
     }
@@ -118,7 +120,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size another item gave. */
+/* Read a value whose size in bytes was given by an earlier item. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -136,7 +138,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a value, which may be NULL after an error, and steal the reference. */
+/* Store a value in the object, tuple or dict `made`, and steal the reference. NULL means that reading failed; return
+ * -1. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -176,7 +179,7 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
-/* Read a common item: a number that nothing depends on, bytes, or any other value. */
+/* Read an item without dependencies: a number that no other item depends on, bytes, or any other value. */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -205,7 +208,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return bytes for a slot: the object already in the slot, if its size fits and nothing else refers to it. */
+/* Return a new reference to a bytes object with these contents. If `held`, the object in the slot, has the same size
+ * and no other references, its contents are replaced, which saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -223,7 +227,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read an item that begins with a varint and has a fast path; its value replaces the contents of its slot. */
+/* Read the rest of an item on the fast path, after the varint `bits` that it begins with. Advance `p`. `held` is the
+ * old value in the item's slot, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -241,7 +246,7 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
 }
 
 /* Read a struct on the fast path, into an object whose slots may still hold old values. `p` is a local copy of the
- * position, because stores into the object might alias the reader. */
+ * position, because the compiler must assume that stores into the object may change the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
@@ -269,7 +274,8 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        held = TW_SLOT(made, f->slot); /* read only now: creating headers may have let the collector run code */
+        held = TW_SLOT(made, f->slot); /* read only after creating the value, since headers may have let the collector
+                                        * run code */
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
     }
@@ -284,7 +290,7 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* Read the items of a struct into empty slots. */
+/* Read the items of a struct into a new object, tuple or dict, whose slots are empty. */
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
@@ -295,10 +301,11 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
     return 0;
 }
 
-/* Whether a struct is read on the fast path, which copies bytes. */
+/* Return whether a struct is read on the fast path, which copies bytes rather than making views. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* Read a struct's values into `made`, and steal the reference if that fails. */
+/* Read a struct's values into `made`, and return `made`. On failure, release the reference to `made` and return
+ * NULL. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *around = r->end, *start = r->p;
@@ -331,7 +338,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Like tw_read_framed, but reuse an object that nothing else refers to any more. */
+/* Read a struct like tw_read_framed, but reuse the object `made`, to which nothing else refers any more. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces old values itself */

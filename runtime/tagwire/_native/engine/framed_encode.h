@@ -1,7 +1,8 @@
-/* Encode record formats: the reverse of framed_decode.h.
+/* Encode record formats, the reverse of framed_decode.h.
  *
- * Lengths, counts and checksums are not values. The writer leaves gaps and fills them when the struct is complete, last
- * gap first, because each covers the bytes after it. References from slots are borrowed, as in encode.h.
+ * Lengths, counts and checksums are not values of the object. The writer leaves gaps for them and fills the gaps when
+ * the struct is complete. The last gap is filled first, since each number depends on the bytes after its gap.
+ * References from slots are borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
@@ -9,12 +10,12 @@
 #include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
-/* Defined in Cython (framing.pxi). On failure they set an exception. */
+/* Defined in Cython (framing.pxi). These functions set an exception on failure. */
 PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap to be filled with a number, and what that number depends on. */
+/* A gap left for a length, count or checksum, with the positions and sizes from which that number is computed. */
 typedef struct {
     const tw_field *field;
     int64_t at, covered, size;
@@ -71,7 +72,8 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
 
 /* ---------------------------------------------------------------- framing */
 
-/* Leave a gap. A varint usually has the width of the previous varint. */
+/* Leave a gap for a number. The gap of a varint has the width of the last varint that filled a gap, which usually
+ * fits. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -82,7 +84,7 @@ static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
     return 0;
 }
 
-/* Fill a gap; the bytes may be longer or shorter than the gap. */
+/* Write `width` bytes into a gap. If the gap has another width, the bytes after it are moved. */
 static int tw_fill_gap(tw_writer *w, const tw_mark *mark, const uint8_t *data, int width)
 {
     int64_t behind = tw_written(w) - mark->at - mark->gap;
@@ -128,7 +130,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return the object's value of a field, borrowed; NULL if it has none. */
+/* Return a borrowed reference to the object's value of a field; NULL if the object has no value. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
@@ -160,7 +162,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
     return 0;
 }
 
-/* Write an item that is not a length, count or checksum. */
+/* Write an item that is not a length, count or checksum. Return -1 if its value is rejected. */
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_framing *framing = f->framing;
@@ -177,7 +179,7 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
-/* Write a common item: a number that nothing depends on, bytes, or any other value. */
+/* Write an item without dependencies: a number that no other item depends on, bytes, or any other value. */
 static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -197,7 +199,7 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Reject a value for an item that is absent because of another item. */
+/* Handle an item that is absent because of another item's value. Return -1 if the object has a value for it. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
@@ -210,7 +212,8 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return the most bytes that a struct can take on the fast path; 0 if it can't be written that way. */
+/* Return an upper limit for the size of a struct on the fast path; 0 if the struct can't be written on the fast
+ * path. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;
@@ -220,7 +223,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* more than a length can hold */
+            if (size > f->longest || size > INT32_MAX - room) /* such a size does not fit in the length */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
@@ -229,7 +232,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write bytes or null with their length, for which there is room. Return the end. */
+/* Write bytes or null at `p`, where there is room, preceded by the length. Return the end of the output. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;
@@ -243,7 +246,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Write the length of the bytes that begin at `at` + `gap`. Return the end, which moves if the gap does not fit. */
+/* Write the length of the bytes from `at` + `gap` to `p` into the gap of `gap` bytes at `at`. If the length needs
+ * another width, the bytes are moved. Return the new end of the bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -255,7 +259,8 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* Like tw_write_framed_items, on the fast path. Return 1, with nothing written, if the struct does not fit it. */
+/* Write a struct on the fast path. Return 0, -1 for an error, or 1, with nothing written, if the struct can't be
+ * written on the fast path. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -338,7 +343,8 @@ static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
 {
     int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
     int failed;
-    if (unknown) { /* or a mapping of another type: the interpreter decides */
+    /* If the value is another type of mapping or has unknown keys, the interpreter decides. */
+    if (unknown) {
         w->unsure = 1;
         return -1;
     }
@@ -366,7 +372,7 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write the value of a framed struct. If `object` has slots, the caller holds it. */
+/* Write an object, tuple or dict as a struct of a record format. The caller must hold an object with slots. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

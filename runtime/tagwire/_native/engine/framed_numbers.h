@@ -1,12 +1,12 @@
-/* Write numbers of record formats: relative to a base, with bits derived from other attributes, and within the range of
- * their type. */
+/* Write numbers of record formats, which may be relative to a base, contain bits derived from other attributes, and
+ * have a restricted range. */
 #ifndef TAGWIRE_FRAMED_NUMBERS_H
 #define TAGWIRE_FRAMED_NUMBERS_H
 
 #include "engine/values.h"
 #include "engine/framed_decode.h"
 
-/* Write a number at `p`, where there is room. Return its width, or -1 if it is out of range. */
+/* Write a number at `p`, where there is room. Return its width in bytes, or -1 if the number is out of range. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 {
     if (f->kind != TW_VARINT)
@@ -16,7 +16,8 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Set the bits that are derived from other attributes. */
+/* Set the bits of `x` that are derived from other attributes of the object. Return -1 if such an attribute is
+ * invalid. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
@@ -45,7 +46,8 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
     return 0;
 }
 
-/* Return in `x` the value's number relative to its base. The interpreter may accept values other than 64-bit ints. */
+/* Convert a value to a number relative to its base, and store the number in `x`. If the value isn't a 64-bit int,
+ * return -1 and set `unsure`, because the interpreter may still accept the value. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
@@ -69,14 +71,14 @@ found:
         w->highest[framing->base] = *x;
     difference = (int64_t)((uint64_t)*x - (uint64_t)base);
     if (TW_UNLIKELY(((*x ^ base) & (*x ^ difference)) < 0)) {
-        w->unsure = 1; /* the difference has more than 64 bits */
+        w->unsure = 1; /* the difference needs more than 64 bits */
         return -1;
     }
     *x = difference;
     return 0;
 }
 
-/* Write a number. `value` is NULL for a constant that objects don't have. */
+/* Write a number of a record format. `value` is NULL for a constant that is not stored in objects. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;
@@ -85,7 +87,7 @@ static inline int tw_write_framed_number(const tw_field *f, PyObject *object, Py
     if (value != NULL && tw_number_of(framing, value, &x, w) < 0)
         return -1;
     if (TW_UNLIKELY(value != NULL && framing->hidden & x))
-        return -1; /* bits that objects have as other attributes */
+        return -1; /* these bits are stored in other attributes */
     if (framing->follows_count && tw_follow_bits(framing, object, &x, w) < 0)
         return -1;
     w->known[framing->keep] = x;

@@ -1,4 +1,4 @@
-/* Write the parts of JSON text: digits of integers, escaped strings, bytes as base64. Each function writes into a
+/* Write the parts of JSON text: digits of integers, escaped strings, and bytes as base64. Each function writes into a
  * buffer with enough room and returns the end of its output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
@@ -7,8 +7,10 @@
 
 #include "engine/base64.h"
 
-#define TW_MOST_DIGITS 20 /* digits of 64 bits with a sign */
-#define TW_MOST_ESCAPED 6 /* characters that one byte of a string may need */
+/* The most characters of a 64-bit integer, including its sign. */
+#define TW_MOST_DIGITS 20
+/* The most characters that one byte of a string may need. */
+#define TW_MOST_ESCAPED 6
 
 static inline char *tw_put_digits(char *out, int64_t x)
 {
@@ -26,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the letter after the backslash if a character must be escaped, else 0. */
+/* Return the letter after the backslash of an escape sequence, or 0 if the character needs no escape. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {
@@ -47,7 +49,7 @@ static inline char tw_json_escape(uint8_t letter)
     return letter < 0x20 ? 'u' : 0;
 }
 
-/* Write a string in quotes. */
+/* Write a JSON string with quotes and escapes. `p` is its UTF-8. */
 static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';
@@ -70,7 +72,7 @@ static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
     return out;
 }
 
-/* Write bytes as base64 in quotes. */
+/* Write bytes as a JSON string of base64, with quotes. */
 static inline char *tw_put_json_bytes(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

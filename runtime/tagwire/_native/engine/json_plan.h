@@ -1,7 +1,7 @@
-/* The JSON plan of a message: its fields in spec order, with their keys. Made once by json.pxi.
+/* The JSON plan of a message: its fields in spec order, with their keys. json.pxi makes each plan once.
  *
- * Functions of these files return NULL or -1 without an exception for values of unusual types when writing, and for
- * everything invalid when reading. Python then repeats the conversion and reports the error.
+ * The functions that use the plan return NULL or -1 without an exception for values of unusual types (when writing) and
+ * for any invalid input (when reading). Python then repeats the conversion and reports the error.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
@@ -17,10 +17,10 @@ typedef struct tw_json_struct tw_json_struct;
 typedef struct {
     const tw_field *field;
     PyObject *key;
-    const char *text;             /* the key as JSON text with its colon */
+    const char *text;             /* the key as JSON text, followed by a colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* only for structs and arrays of structs */
-    uint8_t records;              /* Kafka prints "" for these */
+    const tw_json_struct *child;  /* the plan of a struct or of an array's structs; otherwise NULL */
+    uint8_t records;              /* whether the field holds records, which Kafka prints as "" */
 } tw_json_field;
 
 struct tw_json_struct {
@@ -39,13 +39,13 @@ typedef struct {
     const char *text;             /* the key in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
-    Py_ssize_t attribute;         /* index in the data class */
-    Py_ssize_t longest;           /* strings: maximum size in bytes; bytes[N]: N; else 0 */
+    Py_ssize_t attribute;         /* index of the attribute in the data class */
+    Py_ssize_t longest;           /* strings: maximum size in bytes; bytes[N]: N; otherwise 0 */
     uint8_t kind;                 /* kind of the value, or of an array's elements */
-    uint8_t number;               /* only for enums: kind of the number */
-    uint8_t dimensions;           /* number of array dimensions */
+    uint8_t number;               /* enums: kind of the number; otherwise unused */
+    uint8_t dimensions;           /* number of array dimensions; 0 if the value isn't an array */
     uint8_t nullable, required;
-    const tw_enum *members;       /* only for enums */
+    const tw_enum *members;       /* members of an enum; otherwise NULL */
 } tw_json_row;
 
 struct tw_json_reading {
@@ -54,7 +54,8 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from arguments that are new references or NULL; steals them. Return NULL if `made` is 0. */
+/* Create an object from the arguments in `placed`, which are new references or NULL. Always release the arguments. If
+ * `made` is 0, create nothing and return NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

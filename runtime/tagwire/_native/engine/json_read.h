@@ -1,7 +1,7 @@
-/* Read messages from JSON text, without creating the values of Python's `json`.
+/* Read messages from JSON text, without creating the values that Python's `json` would return.
  *
- * This reads only valid, plain JSON. Everything else (an unknown, missing or escaped key, a number of another kind, a
- * syntax error) is left to Python, which reads the whole text again and reports the error.
+ * This parser reads only valid JSON in plain form. For everything else (an unknown, missing or escaped key, a number of
+ * another kind, a syntax error), Python reads the whole text again, and converts it or reports the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H
@@ -19,7 +19,7 @@ static inline void tw_json_blanks(tw_json_reader *t)
         t->p++;
 }
 
-/* Skip whitespace, and this character if it follows. Return whether it did. */
+/* Skip whitespace, and then this character if it is next. Return 1 if the character was skipped, else 0. */
 static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
 {
     tw_json_blanks(t);
@@ -50,7 +50,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     if (p == first || (*first == '0' && p - first > 1) || x > (uint64_t)INT64_MAX + negative)
         return NULL;
     if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
-        return NULL; /* longer, or not an integer */
+        return NULL; /* too many digits, or not an integer */
     x = negative ? 0 - x : x;
     if (!tw_fits(kind, (int64_t)x))
         return NULL;
@@ -70,7 +70,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* Python converts integers */
+        return NULL; /* an integer, which Python converts, or invalid */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
@@ -84,7 +84,8 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     return PyFloat_FromDouble(number);
 }
 
-/* Return the end of the string that begins at `p`, after its quote; NULL if it has an escape or a control character. */
+/* Return the position of the quote that closes the string at t->p; NULL if an escape or control character precedes the
+ * closing quote, or if there is none. */
 static const uint8_t *tw_json_plain_end(const tw_json_reader *t)
 {
     const uint8_t *p = t->p;
@@ -109,7 +110,8 @@ static int tw_json_hex(const uint8_t *p, uint32_t *code)
     return 1;
 }
 
-/* Read the code point after `\u`, perhaps a surrogate pair. Return 0 if it is invalid or a lone surrogate. */
+/* Read the code point after `\u`, which may be a surrogate pair. Return 0 if the digits are invalid, or for a lone
+ * surrogate. */
 static int tw_json_code(tw_json_reader *t, uint32_t *code)
 {
     uint32_t low;
@@ -147,7 +149,8 @@ static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
     return out;
 }
 
-/* Unescape a string into `out`, which has room for the rest of the text. Return the end of the output, or NULL. */
+/* Unescape the string at t->p into `out`, which has room for the rest of the text. Return the end of the output; NULL
+ * if the string is invalid. */
 static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -196,7 +199,8 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t, Py_ssize_t longest)
     return text;
 }
 
-/* Read a string, or the value that it encodes; `longest` is as in tw_json_row. */
+/* Read a JSON string, and return the string, bytes or UUID that it encodes. `longest` is the maximum size of a string
+ * in bytes, or the exact size of bytes[N]. */
 static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t longest)
 {
     const uint8_t *first, *close;
@@ -216,7 +220,7 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
-/* Read an enum, by name or by number. */
+/* Read an enum value, which is a name or a number. */
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
@@ -253,7 +257,7 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-/* Read an array with `depth` dimensions. */
+/* Read an array with `depth` dimensions. Return a new tuple. */
 static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;
@@ -286,7 +290,8 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
-/* Read a key and its colon. Return the key's row, trying `next` first; NULL if the key is unknown. */
+/* Read an object key and its colon, and return the row of the field with this key; NULL if the key is unknown. The
+ * search begins at row `next`, since keys are usually in field order. */
 static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;
@@ -307,7 +312,8 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     return NULL;
 }
 
-/* Read the fields of an object up to its closing brace. Return 1, or 0 if Python must take over. */
+/* Read the fields of a JSON object up to its closing brace, and store their values in `placed` as new references.
+ * Return 1, or 0 if Python must read the text instead. */
 static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
 {
     Py_ssize_t next = 0;
@@ -316,7 +322,7 @@ static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyOb
     do {
         const tw_json_row *row = tw_json_key(t, j, next);
         if (row == NULL || placed[row->attribute] != NULL)
-            return 0; /* unknown, or duplicate */
+            return 0; /* the key is unknown or a duplicate */
         placed[row->attribute] = tw_json_read_row(t, row);
         if (placed[row->attribute] == NULL)
             return 0;
@@ -338,7 +344,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
     return tw_json_object(j->c, placed, made);
 }
 
-/* Read the message, which must be the whole text. */
+/* Read the message, which must extend to the end of the text. */
 static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *message = tw_json_read_struct(t, j);

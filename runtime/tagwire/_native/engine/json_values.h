@@ -1,17 +1,17 @@
-/* Convert messages to and from the values of Python's `json`: dicts, lists, numbers, strings. */
+/* Convert messages to and from the values that Python's `json` uses: dicts, lists, numbers and strings. */
 #ifndef TAGWIRE_JSON_VALUES_H
 #define TAGWIRE_JSON_VALUES_H
 
 #include "engine/json_letters.h"
 #include "engine/json_plan.h"
 
-/* Options for writing. */
+/* Options for writing JSON. */
 typedef struct {
     const tw_shared *shared;
     int lossless;
 } tw_json_style;
 
-/* Defined in json.pxi. */
+/* Defined in json.pxi: convert values of unusual types, and unknown tags, to JSON values. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -50,7 +50,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return the name of a number, or the number if it has no name. */
+/* Return the name of an enum value as a new reference; if its number has no name, return the number. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -60,7 +60,7 @@ static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
 }
 
-/* Convert a value to JSON. The caller holds the value. */
+/* Convert a value to a JSON value. The caller holds `value`. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     if (value == Py_None)
@@ -108,7 +108,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
 static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *array, *elements;
-    elements = PySequence_Tuple(value); /* converting unusual values may change a list */
+    elements = PySequence_Tuple(value); /* converting an unusual value may run code that changes a list */
     if (elements == NULL)
         return NULL;
     array = PyList_New(TW_TUPLE_SIZE(elements));
@@ -123,13 +123,14 @@ static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field
     return array;
 }
 
-/* Whether the JSON of an object has a field: 0 for a tagged field with its default, -1 for an error. */
+/* Return whether an object's JSON contains a field: 1, 0 for a tagged field with its default value, or -1 for an
+ * error. */
 static inline int tw_json_has(const tw_field *f, PyObject *object)
 {
     return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
 }
 
-/* Return a new reference to a field's value, or to the default for an empty slot. */
+/* Return a new reference to a field's value. If the slot is empty, return the default. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
     PyObject *value = TW_SLOT(object, f->slot);
@@ -153,7 +154,7 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     return failed;
 }
 
-/* Return an object's unknown tags as a dict; NULL without an exception if there are none. */
+/* Return an object's unknown tags as a new dict; NULL without an exception if there are none or `lossless` is off. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     PyObject *tags, *made;
@@ -187,7 +188,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
 
 /* ---------------------------------------------------------------- reading */
 
-/* Decode padded base64; NULL without an exception if it is invalid. */
+/* Decode base64 with padding into a new bytes object. Return NULL without an exception if the base64 is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
 {
     PyObject *bytes;
@@ -202,7 +203,7 @@ static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
     return bytes;
 }
 
-/* Decode a UUID of 22 letters; NULL without an exception if it is invalid. */
+/* Decode the 22 base64 characters of a UUID. Return NULL without an exception if they are invalid. */
 static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
 {
     uint8_t bytes[18];
@@ -213,7 +214,8 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if it has this size; 0 allows any size. Steals the reference; otherwise NULL without an exception. */
+/* Return `bytes` if it has this size, or if `size` is 0. Otherwise release the reference, and return NULL without an
+ * exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -221,14 +223,14 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
     return bytes;
 }
 
-/* Return the member with this name; NULL without an exception if there is none. */
+/* Return a new reference to the enum member with this name; NULL without an exception if there is no such member. */
 static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
 {
     PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
-/* Return the enum value for a number; NULL without an exception if it is invalid. */
+/* Return a new reference to the enum value with this number; NULL without an exception if the number is not allowed. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
     return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
@@ -249,7 +251,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             return NULL;
         size = tw_utf8_size(value);
         if (size < 0)
-            PyErr_Clear(); /* a lone surrogate */
+            PyErr_Clear(); /* the string has a lone surrogate */
         return size < 0 || size > row->longest ? NULL : Py_NewRef(value);
     case TW_FLOAT32:
         if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
@@ -285,7 +287,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
-/* Read an array with `depth` dimensions. */
+/* Convert a JSON list to a tuple with `depth` dimensions. Return NULL if it is invalid. */
 static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
 {
     PyObject *array;
@@ -295,7 +297,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
-            Py_INCREF(element); /* the collector may run code that changes the list */
+            Py_INCREF(element); /* the garbage collector may run code that changes the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }

@@ -1,4 +1,5 @@
-/* Write messages as JSON text, equal to `json.dumps` of their JSON values, without creating these values. */
+/* Write messages as JSON text, without creating JSON values first. The text is equal to `json.dumps` of these
+ * values. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 
@@ -7,12 +8,12 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* spaces per level; -1 for a single line */
+    int indent;      /* spaces per level; -1: everything on one line */
     int depth;
     int is_ascii;
 } tw_json_writer;
 
-/* In json.pxi: return the text of `json.dumps` for a value, indented for the depth. */
+/* Defined in json.pxi: return the text that `json.dumps` creates for a value, indented for this depth. */
 PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
@@ -43,7 +44,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write what separates elements of an array or object, or precedes the closing bracket. */
+/* Write the comma and line break before the next element of an array or object, or the line break before its closing
+ * bracket. `is_first`: no element precedes, so no comma is written. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -101,7 +103,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 #endif
     data = PyUnicode_AsUTF8String(value);
     if (data == NULL) {
-        PyErr_Clear(); /* a lone surrogate, which no encoded message can have */
+        PyErr_Clear(); /* a lone surrogate, which UTF-8 can't encode */
         return -1;
     }
     failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));
@@ -137,7 +139,7 @@ static int tw_json_write_float(tw_json_writer *w, PyObject *value)
     return failed;
 }
 
-/* Write a value's JSON as Python creates it. */
+/* Write the JSON text that `json.dumps` creates for a value. NULL means that creating the value failed. */
 static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
 {
     PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;
@@ -174,7 +176,7 @@ static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *va
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
 }
 
-/* Write a value. The caller holds the value. */
+/* Write a value as JSON. The caller holds `value`. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     int64_t x;
@@ -225,7 +227,7 @@ static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, con
     PyObject *elements;
     Py_ssize_t index = 0;
     int failed;
-    elements = PySequence_Tuple(value); /* converting unusual values may change a list */
+    elements = PySequence_Tuple(value); /* converting an unusual value may run code that changes a list */
     if (elements == NULL)
         return -1;
     failed = tw_json_open(w, '[');

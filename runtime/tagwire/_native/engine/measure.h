@@ -1,8 +1,9 @@
-/* The size of a message, from its values, without its bytes.
+/* Compute the encoded size of a message from its values, without encoding.
  *
- * This measures only what most messages consist of: values of exactly the types that decoding creates, in fields that
- * every message has. A function returns -1 for everything else, valid or not, perhaps with an exception: the caller then
- * counts what encode.h writes, and if that rejects the message too, the interpreter raises the error.
+ * Only common messages can be measured: all values have exactly the types that decoding creates, and there are no
+ * unknown tags and no rare kinds of fields. For everything else, valid or not, a function returns -1, perhaps with an
+ * exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too, the
+ * interpreter raises the error.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
@@ -11,13 +12,15 @@
 
 /* ---------------------------------------------------------------- quick checks */
 
-/* Whether a value is one of the small ints that CPython preallocates, recognized by address. All fit an int16. */
+/* Return whether a value is one of the small ints that CPython preallocates, which only their address shows. All of
+ * these ints fit in an int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* Whether a value, which may be NULL, is an int32; 0 also if a quick check can't tell. */
+/* Return whether a value, which may be NULL, is an exact int in the int32 range. 0 may also mean that a slower check
+ * must decide. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -26,7 +29,7 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Whether a value fits a kind of fixed width; 0 also if a quick check can't tell. */
+/* Return whether a value fits a kind of fixed width. 0 may also mean that a slower check must decide. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -42,16 +45,17 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
-/* The following functions check most items quickly, without running foreign code. */
+/* The following functions check most items quickly. They never run foreign code. */
 
-#define TW_SHORT 60 /* a length up to this takes one byte as any kind of varint */
+/* Lengths up to this number take one byte in each kind of varint. */
+#define TW_SHORT 60
 
 static inline int tw_short_width(int code)
 {
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many bytes a length takes in addition to those of a short length; -1 if it is too long. */
+/* Return how many more bytes a length takes than a short length (up to TW_SHORT); -1 if the length is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -61,7 +65,7 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Whether all elements of a tuple are int32s. */
+/* Return whether all elements of a tuple are int32s. */
 static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
 {
     for (Py_ssize_t index = 0; index < count; index++)
@@ -70,7 +74,8 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return how many bytes a string takes in addition to a short length. Null is as wide as a short length. */
+/* Return how many bytes a string takes in addition to a short length; -1 if the value is not a valid string. Null takes
+ * as many bytes as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -101,11 +106,11 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the size of a struct's int32 arrays; -1 if this check is not enough. */
+/* Return how many bytes a struct's int32 arrays take in addition to short lengths; -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the previous short array; the in-sync replicas often equal the replicas */
+    PyObject *last = shared->empty_tuple; /* last short array: in-sync replicas often equal the replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -124,7 +129,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return how many bytes a value takes in addition to its kind's minimum; -1 if this check is not enough. */
+/* Return how many bytes a value takes in addition to the minimum of its kind; -1 if a slower check is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -136,7 +141,8 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the size of all items that need no closer check (TW_LOOK_CLOSELY); -1 if these checks are not enough. */
+/* Return the size of all items of a struct except those that need a closer check (TW_LOOK_CLOSELY); -1 if any other
+ * item needs a slower check. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -169,7 +175,7 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Choose the checks for a struct with complete items. */
+/* Choose how measuring checks each item of a struct, whose items must be complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -190,7 +196,8 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Measure the known tagged fields that differ from their defaults, and the count before them. */
+/* Return the size of a tag section with the known tagged fields that differ from their defaults; -1 if it can't be
+ * measured. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
@@ -209,7 +216,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the size of a struct, which the caller holds; -1 if it must be counted. */
+/* Return the size of a struct, which the caller holds; -1 if the struct can't be measured, only counted. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;
@@ -244,7 +251,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Prefetch the strings, UUIDs and arrays of one of the next structs. */
+/* Prefetch the strings, UUIDs and arrays of a struct that will be measured soon. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
     if (Py_TYPE(object) == s->made.cls)
@@ -252,7 +259,7 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Measure an array with its length. The caller holds `tuple`. */
+/* Return the size of an array including its length; -1 if the array can't be measured. The caller holds `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

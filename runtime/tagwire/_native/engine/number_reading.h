@@ -1,6 +1,7 @@
-/* Read and check numbers and lengths of record formats, without creating objects.
+/* Read and check the numbers and lengths of record formats, without creating Python objects.
  *
- * Used to create objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). -1 means invalid bytes.
+ * Used to read objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). A result of -1 means invalid
+ * bytes.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
@@ -26,7 +27,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Return the end of a varint of at most `size` bytes, or NULL if it is invalid. Most have one or two bytes. */
+/* Read a varint of at most `size` bytes, and return its end; NULL if the varint is invalid. Varints of one or two
+ * bytes, the most common, have a fast path. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -45,7 +47,8 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Reject a number that is not allowed for its item, or not in ascending order. */
+/* Check a number against its item's allowed values, and against the previous element's number if the numbers must
+ * ascend. Return 0, or -1 if the number is not allowed. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -62,7 +65,7 @@ static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x,
     return 0;
 }
 
-/* Whether a + b fits 64 bits. */
+/* Add two numbers. Return 1, or 0 if the sum needs more than 64 bits. */
 static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
 {
     *sum = (int64_t)((uint64_t)a + (uint64_t)b);
@@ -76,7 +79,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check the extent given by a length that began at `start`, and limit the reader to it. */
+/* Check the size in bytes given by a length that began at `start`, and set the reader's end accordingly. Return 0, or
+ * -1 if fewer bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -90,7 +94,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return the fast path for an item without dependencies, except on its base. */
+/* Return the fast path of an item; TW_ANY_WAY if the item has dependencies other than its base, or another type. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;
@@ -110,7 +114,8 @@ static inline int tw_way_of(const tw_field *f)
     return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
 }
 
-/* Find out whether objects of an otherwise complete struct can be read and written on the fast path. */
+/* Choose the fast path of each item of a struct, and set whether the whole struct can be read and written on fast
+ * paths. */
 static inline void tw_choose_ways_of(const tw_struct *s)
 {
     int is_short = s->shape == TW_OBJECT, ends = 0;

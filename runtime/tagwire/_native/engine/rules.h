@@ -1,7 +1,7 @@
 /* Rules over several fields of an object: unions of tagged fields, and arrays whose elements must have unique keys.
  *
- * A struct without rules has a NULL pointer, which costs one test. Decoding checks an object after setting its fields,
- * encoding before writing the fields. The interpreter then reports which rule is broken.
+ * A struct without rules has a NULL pointer, which costs only one test. Decoding checks the rules after setting the
+ * fields of an object, and encoding before writing them. If a rule is broken, the interpreter reports which one.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H
@@ -10,12 +10,12 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* alternatives that this version has */
+    const Py_ssize_t *slots; /* slots of the alternatives that exist in this version */
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* the array's slot */
-    PyObject *keys;          /* tuple: the names of the key attributes */
+    Py_ssize_t slot;         /* slot of the array */
+    PyObject *keys;          /* tuple of the names of the key attributes */
 } tw_keyed;
 
 struct tw_rules {
@@ -24,17 +24,18 @@ struct tw_rules {
     const tw_keyed *keyed;
 };
 
-/* Whether two elements have the same key; -1 with an exception. Defined in rules.pxi. */
+/* Return whether two elements of an array have the same key; -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Whether exactly one alternative is set, or none but there is an unknown tag. */
+/* Return whether exactly one alternative of a union is set, or none if there is an unknown tag, which may be an
+ * alternative of a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         PyObject *value = TW_SLOT(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* deleted */
+            return 0; /* a deleted attribute */
         present += value != Py_None;
     }
     if (present)
@@ -47,7 +48,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     return some > 0;
 }
 
-/* Check an object's rules. Return 1, or 0 if one is broken, perhaps with an exception. */
+/* Return 1 if an object satisfies all rules of its struct, else 0, perhaps with an exception. */
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;

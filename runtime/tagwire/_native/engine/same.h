@@ -1,25 +1,26 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays by their elements.
  *
- * A reference is held while foreign code may run, because that code may change any object. Exact numbers, strings and
- * bytes are compared without holding a reference, since their comparison runs no foreign code.
+ * References are held while foreign code may run, because foreign code may change any object. Exact numbers, strings
+ * and bytes need no held references, since comparing them runs no foreign code.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
 #include "engine/data_class.h"
 
-/* TW_EQUAL compares values, TW_IDENTICAL also types (bytes and a view of bytes count as one type). */
+/* TW_EQUAL compares only values. TW_IDENTICAL also compares types, where bytes and a view of bytes count as one
+ * type. */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the last struct */
-    const tw_data_class *c;  /* its data class; NULL if Python compares its objects */
+    PyTypeObject *cls;       /* class of the last compared struct */
+    const tw_data_class *c;  /* data class of `cls`; NULL if Python compares its objects */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Compare two values without running foreign code. Return 1 or 0, or -1 if that is impossible. */
+/* Compare two values without running foreign code. Return 1 or 0; -1 if the comparison needs foreign code. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -37,7 +38,7 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Compare tuples. The caller holds both, and a tuple holds its elements. */
+/* Compare two tuples. The caller holds the tuples, and so their elements. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);
@@ -59,7 +60,7 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Compare arrays, each a tuple or a list. A list may change while its elements are compared. */
+/* Compare two arrays, of which each is a tuple or a list. A list may change while its elements are compared. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
     for (Py_ssize_t index = 0;; index++) {
@@ -89,7 +90,7 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
     }
 }
 
-/* Compare two objects of one class. */
+/* Compare two objects of the same class, attribute by attribute. */
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
 {
     int same = 1;
@@ -122,7 +123,7 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Compare two values. Return 1, 0, or -1 with an exception. The caller holds both. */
+/* Compare two values, which the caller holds. Return 1, 0, or -1 with an exception. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
     int same = tw_same_exact(one, other);
@@ -158,7 +159,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Whether an attribute has the value of a fresh object. */
+/* Return whether an attribute has the value that it has in a new object constructed without arguments. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

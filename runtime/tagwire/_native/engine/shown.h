@@ -1,4 +1,5 @@
-/* `repr` of structs: the attributes that differ from a fresh object's, as a list of strings that are joined once. */
+/* The `repr` of structs: strings for the attributes that differ from their defaults, collected in a list and joined at
+ * the end. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 
@@ -7,7 +8,7 @@
 typedef struct {
     tw_comparing t;
     PyObject *texts;
-    PyObject *opening, *closing, *lonely, *comma, *itself; /* `(`, `)`, `,)`, `, ` and `(...)` */
+    PyObject *opening, *closing, *lonely, *comma, *itself; /* the strings `(`, `)`, `,)`, `, ` and `(...)` */
 } tw_showing;
 
 static int tw_show(tw_showing *s, PyObject *value);
@@ -41,7 +42,7 @@ static int tw_show_tuple(tw_showing *s, PyObject *tuple)
     return failed ? -1 : 0;
 }
 
-/* Append the `repr` of a value, which the caller holds. */
+/* Append the `repr` of a value to the list of strings. The caller holds `value`. */
 static int tw_show(tw_showing *s, PyObject *value)
 {
     const tw_data_class *c = PyTuple_CheckExact(value) ? NULL : tw_shown_class_of(Py_TYPE(value));

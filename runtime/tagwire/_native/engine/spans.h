@@ -1,8 +1,10 @@
-/* The spans of a trace: one row of 32 bytes for each item that was read, in the order of first bytes.
+/* The spans of a trace. Each item that was read has a row of 32 bytes, and rows are in the order of their items' first
+ * bytes.
  *
- * A row has a span's position, its `kind` (a number of the plan), and the first row after its parts (`after`). Names,
- * types and values are looked up on request (tagwire.explain.spans reads and writes the same rows). Fixed-width
- * elements have no rows: their array's row describes them. If no rows are requested, each function costs only one test.
+ * A row has the item's position, its `kind` (a number from the plan), and the row after all of its parts (`after`).
+ * Names, types and values are looked up on request (tagwire.explain.spans reads and writes the same rows). Elements of
+ * fixed width have no rows, since their array's row describes them. If no rows are requested, each function costs only
+ * one test.
  */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
@@ -12,24 +14,25 @@
 typedef struct {
     int64_t offset, length;
     int32_t kind;
-    int32_t step;  /* index of an element, or tag */
-    int32_t value; /* count of an array or section, size of a tagged field, or 1; TW_SPAN_NULL for null */
-    int32_t after; /* first row after all parts of this span; TW_SPAN_OPEN if there is an error inside */
+    int32_t step;  /* index of an element, or tag of a tagged field */
+    /* count of an array or section, size of a tagged field, otherwise 1; TW_SPAN_NULL for null */
+    int32_t value;
+    int32_t after; /* row after all parts of this span; TW_SPAN_OPEN if an error is inside the span */
 } tw_span;
 
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Kinds in all plans; TW_ROLES kinds for each field follow. */
+/* Span kinds that all plans have. After TW_SPAN_FIELDS, each field of the plan has TW_ROLES kinds. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
 typedef struct {
-    PyObject *rows;       /* a bytearray, or NULL if no rows are requested */
-    tw_span *span;        /* the memory of `rows` */
+    PyObject *rows;       /* a bytearray; NULL if no rows are requested */
+    tw_span *span;        /* the contents of `rows` */
     int64_t count, room;
-    const uint8_t *start; /* offset 0 */
-    int32_t first_kind;   /* number of this plan's first kind, since rows of several plans may be combined */
+    const uint8_t *start; /* the byte at offset 0 */
+    int32_t first_kind;   /* added to the kinds of this plan, since rows of several plans may be in one bytearray */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
@@ -47,7 +50,7 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Start writing after the existing rows. */
+/* Prepare to append rows to the existing rows. `start` is the byte at offset 0. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);
@@ -65,7 +68,7 @@ static inline int tw_finish_spans(tw_spans *s)
     return s->rows == NULL ? 0 : PyByteArray_Resize(s->rows, (Py_ssize_t)(s->count * (int64_t)sizeof(tw_span)));
 }
 
-/* Begin a span. Return its row, 0 if no rows are requested, -1 with an exception. */
+/* Begin a span at `from`. Return its row number, 0 if no rows are requested, or -1 with an exception. */
 static inline int64_t tw_open_span(tw_spans *s, int kind, int64_t step, const uint8_t *from)
 {
     tw_span *span;

@@ -1,10 +1,10 @@
-/* Write new values into old bytes, and copy everything else unchanged.
+/* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
- * collect.h has read the message and left marks. This walk visits the chosen fields again by their marks alone, without
- * reading the bytes in between. tagwire.selection.splicing defines the result.
+ * collect.h has read the message and left marks at the chosen values. The functions here find these values by their
+ * marks, without reading the bytes in between. tagwire.selection.splicing defines the result.
  *
- * Functions return 0, or -1 for a rejected value or a rare case such as a change in tagged fields. The walk by layout
- * then makes the change, or raises the error.
+ * Functions return 0, or -1 for a rejected value or a rare case such as a change in tagged fields. Python then rewrites
+ * the message by its layout, or raises the error.
  */
 #ifndef TAGWIRE_SPLICE_H
 #define TAGWIRE_SPLICE_H
@@ -15,14 +15,15 @@
 
 typedef struct {
     tw_writer w;
-    const uint8_t *start;  /* the old bytes */
+    const uint8_t *start;  /* bytes of the old message */
     Py_ssize_t size;
-    int64_t copied;        /* everything before this offset is in the new bytes */
+    int64_t copied;        /* offset up to which the old bytes have been copied */
     const int64_t *marks, *mark;
-    PyObject *rows, *changed; /* lists: for each row its old values, and its new values or `drop` */
+    /* lists with an entry per row: a tuple of old values; a tuple of new values, or `drop` */
+    PyObject *rows, *changed;
     Py_ssize_t row;
-    PyObject *drop, *appended; /* `appended`: a tuple of elements */
-    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* cells, borrowed from the rows */
+    PyObject *drop, *appended; /* `drop`: marks removed rows; `appended`: tuple of new elements */
+    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* the current row's old and new values, borrowed */
 } tw_splice;
 
 static int tw_splice_struct(const tw_choice *ch, tw_splice *x);
@@ -36,7 +37,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- cells */
 
-/* Whether a cell changed that has no bytes, because the field is absent or null. A list in such a cell is empty. */
+/* Return whether a new value was given for a field that is absent or null, and so has no bytes to replace. The old
+ * value of an array is then an empty list, which equals an empty tuple. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -59,7 +61,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Whether a value that holds structs still equals the bytes: a function may have modified the value itself. */
+/* Return whether a value that contains structs still equals the bytes it was read from. The user's function may have
+ * modified the structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -119,7 +122,8 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the elements that are rows; `end` is where the elements begin, and on return where they end. */
+/* Write the array elements that are rows. `*end` is the offset where the old elements begin, and on return where the
+ * last one ends. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -155,7 +159,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write an array within a row: for each column a list of old values, and equally many new ones. */
+/* Write an array inside a row. Each column has a list of `count` old values and must have a tuple of as many new
+ * values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -198,13 +203,14 @@ static int tw_splice_array(const tw_chosen *s, tw_splice *x)
 
 /* ---------------------------------------------------------------- tagged fields */
 
-/* Whether an absent field gets a value. */
+/* Return whether an absent field gets a value. */
 static int tw_is_set(const tw_chosen *s, const tw_splice *x)
 {
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Keep a tag section. Return 0, or -1 if a chosen field is present or gets a value: other entries may change, too. */
+/* Check that a tag section can be copied unchanged. Return 0, or -1 if it contains a chosen field or must get one,
+ * because other entries may then change, too. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;
@@ -225,7 +231,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Reject new values of fields that this version does not have, unless they may be dropped. */
+/* Return -1 if a field that does not exist in this version has a new value, unless the value may be dropped. */
 static int tw_refuse_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)

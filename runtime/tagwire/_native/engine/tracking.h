@@ -1,8 +1,9 @@
-/* Decide which objects the garbage collector must track: those that may be part of a cycle.
+/* Decide which objects the garbage collector must track: objects that may be part of a cycle.
  *
- * The collector visits every tracked object repeatedly; for a large message that takes longer than decoding it. So an
- * object of numbers, strings, bytes and tuples of these is not tracked, just as CPython untracks tuples of such values.
- * Such an object can become part of a cycle only if a value is assigned that the field's type does not allow.
+ * The collector visits every tracked object repeatedly, which takes longer than decoding if a message is large.
+ * Therefore, an object with only numbers, strings, bytes and tuples of these is not tracked, just as CPython untracks
+ * tuples of such values. It can become part of a cycle only if a value is assigned that the field's type does not
+ * allow.
  */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
@@ -11,7 +12,8 @@
 
 #ifndef Py_LIMITED_API
 
-/* Whether a tuple holds nothing that the collector tracks. Untracks such a tuple, as the collector would do. */
+/* Return whether the garbage collector tracks none of a tuple's elements. If so, untrack the tuple as well, as the
+ * collector itself would do. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))
@@ -25,13 +27,13 @@ static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
     return 1;
 }
 
-/* Whether a value can never be part of a cycle. */
+/* Return whether a value can never be part of a reference cycle. */
 static inline int tw_is_atomic(PyObject *value)
 {
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* the limited API can't tell: only decoded objects are untracked */
+#else /* the limited API has no such test, so only decoding leaves objects untracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

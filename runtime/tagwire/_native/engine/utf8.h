@@ -1,4 +1,4 @@
-/* Validate UTF-8 without Python; accepts exactly what Python's strict decoder accepts.
+/* Validate UTF-8 without calling Python. Exactly the bytes that Python's strict decoder accepts are valid.
  *
  * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong
  * sequences, nothing above U+10FFFF.
@@ -8,7 +8,8 @@
 
 #include "engine/compat.h"
 
-/* Return the size of the well-formed sequence at `p`, where `left` bytes are left; 0 if it is invalid. */
+/* Return the size of the UTF-8 sequence that begins at `p`; 0 if it is not well-formed. `left` is the number of bytes
+ * up to the end. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
     uint8_t low = 0x80, high = 0xBF; /* range of the second byte */
@@ -36,7 +37,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Whether all bytes are ASCII, tested by words; the last word overlaps the word before. */
+/* Return whether all bytes are ASCII. The bytes are tested in words, of which the last two may overlap. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
@@ -73,7 +74,8 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the UTF-8 size of a non-ASCII string; -1 if that needs Python, for example because of lone surrogates. */
+/* Return the size in UTF-8 of a string that isn't ASCII; -1 if only Python can encode it, for example because it has
+ * lone surrogates. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

@@ -1,7 +1,7 @@
-/* Single values: Python objects from bytes, and bytes from Python objects of plain types.
+/* Convert single values: bytes to Python objects, and Python objects of plain types to bytes.
  *
- * Other accepted values (objects with `__index__`, other buffers, lists) are first converted in coercion.pxi. Foreign
- * code can run only there, so references must be held only around those calls.
+ * Values of other accepted types (objects with `__index__`, other buffers, lists) are first converted by coercion.pxi.
+ * No other code here can run foreign code, so references need to be held only during these conversions.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -36,11 +36,11 @@ static PyObject *tw_new_uuid(const tw_reader *r, const uint8_t *p)
     TW_SLOT(uuid, shared->uuid_int_slot) = number;
     Py_INCREF(shared->uuid_safety);
     TW_SLOT(uuid, shared->uuid_safety_slot) = shared->uuid_safety;
-    PyObject_GC_UnTrack(uuid); /* immutable, so never part of a cycle */
+    PyObject_GC_UnTrack(uuid); /* UUIDs are immutable, so never part of a cycle */
     return uuid;
 }
 
-/* Read a float of four bytes exactly as `struct` does: a cast may change the bits of a NaN. */
+/* Read a float of four bytes exactly as Python's `struct` does. A C cast might change the bits of a NaN. */
 static PyObject *tw_new_float32(const uint8_t *p)
 {
     double number;
@@ -57,7 +57,7 @@ static PyObject *tw_new_float32(const uint8_t *p)
     return PyFloat_FromDouble(number);
 }
 
-/* Read a value of fixed width; the caller has checked that its bytes are there. */
+/* Read a value of fixed width at `p`. The caller has checked that enough bytes are left. */
 static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t *p)
 {
     uint64_t bits;
@@ -80,7 +80,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
-/* Read a varint; `zigzag` says how its sign is encoded. */
+/* Read a varint, whose sign is encoded as f->zigzag specifies. */
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
@@ -99,7 +99,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    if (size > 1 && tw_is_ascii(p, size)) { /* strings of one character are shared, which PyUnicode_DecodeUTF8 does */
+    /* CPython shares strings of one character; PyUnicode_DecodeUTF8 returns the shared objects. */
+    if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
             memcpy(PyUnicode_1BYTE_DATA(text), p, size);
@@ -112,7 +113,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* Return a view of part of another view by moving a copy, three times as fast as slicing. Verified in slots.pxi. */
+/* Return a view of a part of another view. Changing the address and size of a copied view is three times as fast as
+ * slicing; slots.pxi checks at import that it works. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -136,7 +138,7 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return PySequence_GetSlice(r->views, from, from + size);
 }
 
-/* Read a string or bytes with their length, or null. */
+/* Read a string or bytes preceded by their length, or null. */
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -156,7 +158,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Read bytes of fixed size. They are copied even if other bytes become views, since few are long. */
+/* Read bytes of fixed size. They are copied even if other bytes fields become views, since they are usually short. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
@@ -178,7 +180,8 @@ static int tw_long_int(PyObject *value, int64_t *x)
     return *x == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Convert an int or an object with `__index__`; -1 for other values or more than 64 bits. */
+/* Convert an int or an object with `__index__` to 64 bits. Return 0, or -1 if the value isn't an integer or is too
+ * large. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
     return TW_LIKELY(tw_exact_int(value, x)) ? 0 : tw_long_int(value, x);
@@ -203,7 +206,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* any error means an invalid value, as in `struct` */
+        PyErr_Clear(); /* any error means an invalid value, as in Python's `struct` */
         return -1;
     }
     memcpy(&bits, &number, 8);
@@ -211,7 +214,8 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a number as four bytes. Return -1 for a value that isn't a number, or a finite one that float32 can't hold. */
+/* Write a number as a float of four bytes. Return -1 if the value isn't a number, or is finite but too large for a
+ * float32. */
 static int tw_put_float32(uint8_t *p, PyObject *value)
 {
     double number = PyFloat_AsDouble(value);
@@ -260,7 +264,8 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a value of fixed width at `p`, where there is room. Foreign code may run, so the caller must hold `value`. */
+/* Write a value of fixed width at `p`, where there is room. The caller must hold `value`, since foreign code may
+ * run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -283,7 +288,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* Return the bits of a varint; the number is in range. */
+/* Return the bits that encode a number as a varint. The number must be in range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -291,7 +296,7 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* Convert a value to the bits of a varint. */
+/* Compute the bits that encode a value as a varint. Return 0, or -1 if the value is not an int or is out of range. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))
@@ -316,7 +321,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes, preceded by their length unless their size is fixed. */
+/* Write bytes. Their length comes first, unless the field's size is fixed. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -331,7 +336,7 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
     return tw_put(w, data, size);
 }
 
-/* Return the UTF-8 size of a string; -1 with an exception for a lone surrogate. */
+/* Return the size of a string in UTF-8; -1 with an exception if the string has a lone surrogate. */
 static inline int64_t tw_utf8_size(PyObject *text)
 {
     PyObject *data;
@@ -342,7 +347,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* AsUTF8AndSize would keep a copy in the string */
+    data = PyUnicode_AsUTF8String(text); /* unlike AsUTF8AndSize, keeps no copy in the string */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -363,7 +368,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* as in tw_utf8_size */
+    data = PyUnicode_AsUTF8String(value); /* keeps no copy in the string */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
@@ -372,8 +377,8 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* Return the buffer of a value that isn't a bytes object, to be released. Bytearrays and views from a decoder are used
- * directly, as one dimension of bytes; other buffers are converted first. */
+/* Get the buffer of a value that isn't a bytes object; the caller must release the buffer. Bytearrays and
+ * one-dimensional views of bytes are used directly. Other buffers are converted to bytes first. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;
@@ -387,7 +392,7 @@ static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
     }
     coerced = tw_coerced_binary(value);
     failed = coerced == NULL ? -1 : PyObject_GetBuffer(coerced, buffer, PyBUF_SIMPLE);
-    Py_XDECREF(coerced); /* the buffer holds a reference */
+    Py_XDECREF(coerced); /* the buffer holds its own reference */
     return failed;
 }
 

@@ -1,9 +1,9 @@
-/* Walk over the bytes of a message without creating objects, to find the position of an error or the spans of a trace.
+/* Read through a message without creating objects, to find the position of an error or the spans of a trace.
  *
- * decode.h does not track positions, so that valid messages pay nothing for that. This walk follows the same plan, at a
- * fraction of the cost of creating objects, and stops where the interpreter would stop. It keeps the position and the
- * limits left; the path is built while the recursion unwinds. The interpreter then reads on from that position, fails
- * at once, and raises its own error (tagwire.interpreter.error_positions).
+ * decode.h does not track positions, so that valid messages pay nothing for them. The functions here follow the same
+ * plan in a fraction of the time, and stop where the interpreter would stop. They record the position and the remaining
+ * limits, and build the path to the error while the recursion unwinds. The interpreter then continues at that position,
+ * fails at once, and raises its own error (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 for an error or with an exception.
  */
@@ -13,26 +13,26 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* What the interpreter continues with: the names of tagwire.interpreter.error_positions. */
+/* Where the interpreter continues after an error. The names are from tagwire.interpreter.error_positions. */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* the value at the path, from its first byte */
-    TW_AT_SECTION,     /* the count of a tag section */
-    TW_AT_ENTRY,       /* an entry of a tag section or optional buffer; `last` is the previous tag */
-    TW_AT_ELEMENT,     /* the next element of an array without a count */
-    TW_AT_TAG_END,     /* bytes after the value of tag `last`, whose size is `size` */
-    TW_AT_STRUCT_END,  /* bytes after the last field of a struct with a length */
-    TW_AT_MESSAGE_END, /* bytes after the message */
+    TW_AT_VALUE,       /* at the first byte of the value at the path */
+    TW_AT_SECTION,     /* at the count of a tag section */
+    TW_AT_ENTRY,       /* at an entry of a tag section or optional buffer; `last` is the previous tag */
+    TW_AT_ELEMENT,     /* at the next element of an array without a count */
+    TW_AT_TAG_END,     /* at the bytes after the value of tag `last`, which has `size` bytes */
+    TW_AT_STRUCT_END,  /* at the bytes after the last field of a struct with a length */
+    TW_AT_MESSAGE_END, /* at the bytes after the message */
 };
 
 typedef struct {
-    tw_reader r;           /* after an error: its position, the end of the extent, and the limits left */
+    tw_reader r;           /* after an error: the error's position, the end of its extent, and the remaining limits */
     int64_t depth;         /* how much deeper the limits allow structs to be nested */
     tw_spans spans;
-    int has_known_tags;    /* then a default may have been written explicitly */
+    int has_known_tags;    /* whether a known tag was read, so a default may have been written explicitly */
     int site;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: the path to the error, and the spans around it */
+    PyObject *path, *open; /* lists, innermost first: the path to the error, and the spans that contain it */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
@@ -41,7 +41,7 @@ static int tw_walk_optional_buffer(const tw_struct *s, tw_walk *w);
 
 /* ---------------------------------------------------------------- rejecting */
 
-/* Reject the bytes at `from`, and forget the spans from `span` on. */
+/* Record an error at `from`, and discard the spans from number `span` on. Return -1. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
 {
     w->site = site;
@@ -64,7 +64,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* Record the field, element or span that the recursion unwinds out of. Return -1. */
+/* Record that an error is inside a field, an element or a span, while the recursion unwinds. Return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -74,7 +74,7 @@ static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read the length of a struct, which becomes the extent. */
+/* Read the length of a struct, and limit the reader to it. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
@@ -86,7 +86,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Skip common fields quickly if no spans are requested. Return how many, or 0 to walk over a single field. */
+/* Skip fields of common kinds quickly, if no spans are requested. Return the number of skipped fields; 0 if the next
+ * field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -174,7 +175,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Walk over non-nullable structs if no spans are requested; checks that are the same for all are done once. */
+/* Read through structs that can't be null, if no spans are requested. Checks common to all of the structs are done
+ * once. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;
@@ -188,7 +190,8 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    if (unseen) { /* these elements have no rows in a trace: see spans.h */
+    /* The array's row in a trace describes these elements: see spans.h. */
+    if (unseen) {
         w->r.p += count * unseen;
         return 0;
     }
@@ -225,7 +228,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- any value */
 
-/* Walk over a string or bytes with their length, or null. */
+/* Skip and validate a string or bytes preceded by their length, or null. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -244,7 +247,7 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
     return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
 }
 
-/* Walk over a value without parts. */
+/* Skip and validate a value that is not a struct or an array. */
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];
@@ -284,7 +287,7 @@ static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
     return tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Walk over the message at r.p; with `whole` it must end where the bytes end. */
+/* Read through the message that begins at r.p. If `whole` is set, the message must end at r.end. */
 static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
 {
     int64_t span = tw_open_span(&w->spans, TW_SPAN_MESSAGE, 0, w->r.p);
@@ -301,6 +304,7 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
     return whole && w->r.p != w->r.end ? tw_refuse(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
 }
 
-#include "engine/walk_tags.h" /* defines the tag section functions, which use the functions above */
+#include "engine/walk_tags.h" /* included last: it defines the functions for tag sections, and uses the functions
+                               * above */
 
 #endif

@@ -1,4 +1,4 @@
-/* Walk over tagged fields and optional buffers. A part of walk.h. */
+/* Read through tagged fields and optional buffers without creating objects. Included by walk.h. */
 #ifndef TAGWIRE_WALK_TAGS_H
 #define TAGWIRE_WALK_TAGS_H
 
@@ -44,7 +44,8 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Walk over a tagged field's value, after tag and size. Its entry began at `entry`, after that of tag `last`. */
+/* Read through the value of a tagged field, whose tag and size have been read. The field's entry began at `entry`;
+ * `last` is the tag before it. */
 static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
 {
     if (size < 0 || size > w->r.end - w->r.p)
@@ -90,7 +91,7 @@ static int tw_walk_tagged_section(const tw_struct *s, tw_walk *w)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Walk over an entry of an optional buffer. Return 1, 0 at the end of the buffer, or -1 for an error. */
+/* Read through an entry of an optional buffer. Return 1, 0 at the end of the buffer, or -1 for an error. */
 static int tw_walk_optional_entry(const tw_struct *s, tw_walk *w, int64_t *last)
 {
     tw_reader *r = &w->r;

@@ -1,20 +1,20 @@
-/* Numbers, varints and lengths: bytes to C values and back, without Python objects.
+/* Convert numbers, varints and lengths between bytes and C values, without Python objects.
  *
  * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), record
- * batches (zig-zag varints). A varint that is longer than necessary is rejected, as in all strict readers.
+ * batches (zig-zag varints). A varint that is longer than necessary is rejected, as by all strict readers.
  */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
 
 #include "engine/plan.h"
 
-/* Compilers turn each of these into one load or store and a byte swap. */
+/* Big-endian loads and stores. Compilers turn each of these functions into one memory access and a byte swap. */
 static inline uint16_t tw_get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Whether a float32 can hold a number: NaN, or not so large that it would be rounded to infinity. */
+/* Return whether float32 can hold a number: not if it would be rounded to infinity. NaN and infinities fit. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -40,7 +40,7 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p + 4, (uint32_t)x);
 }
 
-/* Whether a 64-bit number is in the range of an integer kind; 0 for other kinds. */
+/* Return whether a 64-bit number is in the range of an integer kind; 0 for all other kinds. */
 static inline int tw_fits(int kind, int64_t x)
 {
     switch (kind) {
@@ -63,7 +63,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* Read a number of an integer kind; for 64-bit unsigned ones, the same bits. */
+/* Read a number of an integer kind. For uint64, return the same 64 bits. */
 static inline int64_t tw_get_int(int kind, const uint8_t *p)
 {
     switch (kind) {
@@ -84,10 +84,10 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
     }
 }
 
-/* Write a number of an integer kind. Return 0, or -1 if it is out of range. */
+/* Write a number of an integer kind. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* one switch: this is in the innermost loop of columns */
+    switch (kind) { /* one switch for both checks and stores: this is the innermost loop of columns */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;
@@ -114,11 +114,13 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 
 /* ---------------------------------------------------------------- varints */
 
-#define TW_UVARINT_MAX 0x7FFFFFFF /* the highest length, count or tag */
-#define TW_NULL (-1)              /* the length of null */
+/* The highest length, count or tag. */
+#define TW_UVARINT_MAX 0x7FFFFFFF
+#define TW_NULL (-1)              /* the length that means null */
 #define TW_FAULT (-2)
 
-/* Read a varint of at most `size` bytes. Return -1 if it is invalid, TW_PADDED if it is longer than necessary. */
+/* Read a varint of at most `size` bytes. Return 0, -1 if the varint is invalid, or TW_PADDED if it is longer than
+ * necessary. */
 #define TW_PADDED (-2)
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
@@ -129,7 +131,7 @@ static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
             return -1;
         byte = *r->p++;
         if (index == 9 && byte > 1)
-            return -1; /* beyond 64 bits */
+            return -1; /* needs more than 64 bits */
         x |= (uint64_t)(byte & 0x7F) << 7 * index;
         if (byte < 0x80) {
             *value = x;
@@ -148,7 +150,7 @@ static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
     return tw_read_long_varint(r, size, value);
 }
 
-/* Read a length, count or tag from 0 to 2^31 - 1; TW_FAULT for anything else. */
+/* Read a length, count or tag from 0 to 2^31 - 1. Return TW_FAULT if the varint is invalid or out of range. */
 static inline int64_t tw_read_uvarint(tw_reader *r)
 {
     uint64_t value;
@@ -160,7 +162,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert the bits of a varint field to its number. */
+/* Convert the bits of a varint field to the number that they encode. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -188,14 +190,14 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Read a length. Return 0 or more, TW_NULL for null, or TW_FAULT. */
+/* Read a length. Return a number from 0, TW_NULL for null, or TW_FAULT for an invalid length. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
     uint64_t x;
     switch (code) {
     case TW_NO_LENGTH:
-        return r->end - r->p; /* everything left */
+        return r->end - r->p; /* no length means all bytes that are left */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
         return n < 0 ? TW_FAULT : n - 1;
@@ -222,7 +224,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Read the marker of a nullable value. Return 1, 0 for null, -1 for an error. */
+/* Read the marker byte of a nullable value, if it has one. Return 1 if a value follows, 0 for null, or -1 for an
+ * error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -238,9 +241,9 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-#define TW_LENGTH_WIDTH 5 /* the most bytes of a length */
+#define TW_LENGTH_WIDTH 5 /* maximum width of a length in bytes */
 
-/* Write a length, for which there is room. Return the end, or NULL if the length is out of range. */
+/* Write a length at `p`, where there is room. Return the end of the output; NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -261,7 +264,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* an array that ends with its extent */
+        return p; /* an array that extends to the end has no length */
     }
 }
 
@@ -286,7 +289,7 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
     }
     size = 2 * size > used + room ? 2 * size : used + room;
     if (size < w->expected)
-        size = w->expected; /* at once: repeated growing would touch new memory several times */
+        size = w->expected; /* growing once touches less new memory than growing repeatedly */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
@@ -325,7 +328,7 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
     }
     if (tw_make_room(w, size) < 0)
         return -1;
-    if (size) /* an empty buffer may have no address */
+    if (size) /* an empty buffer may have a NULL address */
         memcpy(w->p, data, size);
     w->p += size;
     return 0;
@@ -338,7 +341,7 @@ static inline void tw_discard(tw_writer *w)
     w->block = NULL;
 }
 
-/* Return the bytes written as a new object; `w` can't be used afterwards. */
+/* Return the written bytes as a new bytes object. Afterwards, the writer can't be used any more. */
 static inline PyObject *tw_finish(tw_writer *w)
 {
     Py_ssize_t used = w->p - w->start;
@@ -346,7 +349,7 @@ static inline PyObject *tw_finish(tw_writer *w)
 #ifndef Py_LIMITED_API
     if (w->bytes != NULL) {
         bytes = w->bytes;
-        _PyBytes_Resize(&bytes, used); /* on failure: NULL and an exception */
+        _PyBytes_Resize(&bytes, used); /* on failure: NULL with an exception */
         return bytes;
     }
     return PyBytes_FromStringAndSize((char *)w->start, used);
@@ -357,7 +360,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for the length of the following bytes. The gap usually fits; if it doesn't, tw_close moves the bytes. */
+/* Leave a gap for the length of the bytes that follow. The gap usually fits; if it doesn't, tw_close moves the
+ * bytes. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -368,7 +372,7 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fill the gap at `place` with the number of bytes after it, minus `uncounted`. */
+/* Fill the gap at `place` with the number of bytes after the gap, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
