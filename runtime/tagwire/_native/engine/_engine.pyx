@@ -1,8 +1,9 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Encode and decode messages by a plan of their layout, without Python calls for each field.
+"""Encode and decode messages by a plan of their layout, without a Python call for each field.
 
-This one engine serves all messages, including users' own: its only input is a `tagwire.layout.Layout`. The hot loops
-are C (`*.h`). Code that runs once per plan, once per call, or rarely is Cython (`*.pxi`). Read docs/engine.md first.
+One engine serves all messages, including messages that users define, since its only input is a `tagwire.layout.Layout`.
+The main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read
+docs/engine.md first.
 """
 
 from collections.abc import Mapping
@@ -67,9 +68,9 @@ __all__ = [
     "to_json_text",
 ]
 
-cdef int TAG_MAX = 0xFFFF  # the highest tag of the draft dialect
+cdef int TAG_MAX = 0xFFFF  # the highest tag in the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
-cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, which avoids a global lookup
+cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, which is faster to read than a Python global
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

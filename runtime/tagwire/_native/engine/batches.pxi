@@ -1,4 +1,5 @@
-"""Read and build batches of magic 2, each in one native call. None means that Python must handle an unusual batch."""
+"""Read and build batches of magic 2, each in one native call. A result of None means that Python must handle the batch.
+"""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -11,7 +12,7 @@ cdef extern from "engine/crc32c.h":
     uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
 
 cdef enum:
-    # positions in a batch header of magic 2; source: Kafka's documentation of record batches
+    # Positions in the header of a batch of magic 2. Source: Kafka's documentation of record batches.
     LENGTH_AT = 8
     EPOCH_AT = 12
     MAGIC_AT = 16
@@ -25,21 +26,24 @@ cdef enum:
     SEQUENCE_AT = 53
     COUNT_AT = 57
     HEADER_SIZE = 61
-    # attribute bits
+    # Bits of the attributes.
     COMPRESSION = 7
     HIGHEST_CODEC = 4
     APPEND_TIME = 1 << 3
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
 
-cdef object TRUE = True  # an object: Cython takes the bare name for a number
+cdef object TRUE = True  # a Python object; Cython converts a bare `True` to a number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 
 
 @final
 @no_gc_clear
 cdef class Magic2:
-    """Reads and builds batches of magic 2. `batch` is their class, `names` the bases among the inputs of `records`."""
+    """A reader and builder for batches of magic 2.
+
+    `batch` is the class of the batches. `names` are the inputs of `records` for base offset, base timestamp and scale.
+    """
 
     cdef object batch, format
     cdef Elements records
@@ -63,7 +67,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos` if its checksum is right, else None. The other parameters: see `BatchReader`."""
+        """Return the batch at `pos`, or None if its checksum is wrong. `BatchReader` explains the other parameters."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -95,7 +99,9 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over an unread, uncompressed batch without limits; None for other batches."""
+        """Return an iterator over the records of a batch; None if the batch was read before, is compressed or has
+        limits.
+        """
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -133,7 +139,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """Return an empty gathering with these bases, which must be 64-bit integers."""
+        """Return an empty `Gathering` with these bases, which must be 64-bit integers."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
@@ -151,7 +157,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # no builder has got a record yet
+        if BUILDER[GATHERED] == 0:  # no builder has received a record yet
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -201,7 +207,7 @@ cdef class Magic2:
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return an attribute of a builder, or None if it was deleted."""
+    """Return an attribute of a builder; None if the attribute was deleted."""
     cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
     return None if value == NULL else <object>value
 
@@ -209,10 +215,10 @@ cdef inline object setting(object builder, Py_ssize_t index):
 @final
 @no_gc_clear
 cdef class BatchReader:
-    """Reads batches that may be of magic 2; `otherwise(buf, pos)` reads all other batches.
+    """A reader of batches that may be of magic 2. It calls `otherwise(buf, pos)` for all other batches.
 
-    Another format may have its magic after a length of variable size. `other_length_at` is the position of that length
-    (-1 if there is no such format), and `other_gap` the number of bytes between length and magic.
+    Another format may have its magic after a length of variable size. `other_length_at` is the position of this length
+    (-1 if there is no such format), and `other_gap` is the number of bytes between the length and the magic.
     """
 
     cdef Magic2 plan

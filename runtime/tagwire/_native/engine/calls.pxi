@@ -1,17 +1,18 @@
-"""`decode`, `encode` and related methods as attributes of message classes, called without Python code in between.
+"""`decode`, `encode` and related methods as attributes of message classes, which run without Python code in between.
 
-`C.decode` is a method of the class's codec, so a call binds nothing. `m.encode` is a method descriptor, as in built-in
-types. CPython calls both through vectorcall. Each method looks up the plan of the version in a table.
+`C.decode` is a method of the class's codec, so a call creates no bound method. `m.encode` is a method descriptor, as in
+built-in types. CPython calls all of these methods through vectorcall. Each method looks up the plan of the requested
+version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # versions with a table entry; all others need a dict lookup
+    TABLE = 64  # number of versions in the table; other versions need a dict lookup
 
 
 @final
 @no_gc_clear
 cdef class Codec:
-    """The plans of all versions of one message."""
+    """The plans for all versions of one message."""
 
     cdef readonly object message
     cdef PyTypeObject *cls
@@ -26,7 +27,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """Return the methods to set on the message class, by name."""
+        """Return a dict of the methods to set on the message class."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,
@@ -134,7 +135,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """Return the single argument, positional or named; borrowed."""
+    """Return a borrowed reference to the version, which must be the only argument. It may be positional or named."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
@@ -143,10 +144,10 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan of a version of the message's class; None if the pure engine serves that version."""
+    """Return the plan for one version of a message's class; None if the pure engine serves that version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
         codec = <Codec>found  # a strong reference: making a plan runs Python code that may replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # the class inherits its methods from a message class
+    return Codec(type(message)).plan(version)  # the message's class is a subclass that inherits these methods

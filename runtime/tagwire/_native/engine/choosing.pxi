@@ -1,7 +1,7 @@
-"""Native selections: read the chosen fields of one version as rows, and write new values into the bytes.
+"""Selections in C: read the chosen fields of a message as rows, and write new values into its bytes.
 
-The fast path only reports success or failure. For invalid bytes, the error walk raises the error. For rejected or rare
-values, `rewrite` returns None and the walk by layout takes over (`tagwire.selection.splicing`).
+The fast path reports only success or failure. For invalid bytes, the error walk finds and raises the error. For
+rejected or rare values, `rewrite` returns None, and Python rewrites the message (`tagwire.selection.splicing`).
 """
 
 from libc.string cimport memset
@@ -10,7 +10,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing:
-    """The paths of a selection in one version of its message. Raises NotNative."""
+    """The chosen paths of a selection in one version of its message. Raises NotNative."""
 
     cdef const tw_choice *root
     cdef Plan plan
@@ -40,7 +40,7 @@ cdef class Choosing:
         return block.at
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Return the choice of fields in a struct, made by the steps below `step`."""
+        """Return the C structs for the chosen fields of a struct, which are the steps below `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -71,7 +71,9 @@ cdef class Choosing:
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return the chosen fields; `names` are the names of `fields`, or the name of a single field."""
+        """Return structs for the chosen fields among `fields`. `names` has their names, or is the name of a single
+        field.
+        """
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -84,7 +86,7 @@ cdef class Choosing:
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Fill in the columns of a step; `type` is None for a field that the version does not have."""
+        """Set the columns of a chosen field. `type` is None if the field does not exist in this version."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -111,7 +113,7 @@ cdef class Choosing:
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return the fields of a struct, with runs that end before chosen fields."""
+        """Return a copy of a struct's fields in which each run ends before a chosen field."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         cdef bint has_bools = False
@@ -132,7 +134,7 @@ cdef class Choosing:
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set the column values for the case that the field is absent."""
+        """Set the values that the columns of a chosen field get if the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -144,7 +146,9 @@ cdef class Choosing:
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the values that a step's columns get from a default."""
+        """Add a hole, which sets a value if a field is absent, for each column below a step. `value` is the step's
+        default.
+        """
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -162,13 +166,13 @@ cdef class Choosing:
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message from `offset` to the end as tuples; None if C can't read the rows."""
+        """Return the rows of the message from `offset` to the end as tuples; None if C can't read them."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Return `data`, changed by `change(rows)`, which returns new rows and a tuple of elements to append.
+        """Return `data` with the values that `change(rows)` returns: new rows, and a tuple of elements to append.
 
-        Returns None if C can't make the change; if C can't read the rows, `change` is not called.
+        Returns None if C can't make the change. If C can't even read the rows, `change` is not called.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -211,7 +215,7 @@ cdef class Choosing:
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # this walk does not count the depth
+        if depth < self.plan.depth:  # reading rows does not count the depth of structs
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -237,5 +241,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Whether a step, or a step below it, makes rows."""
+    """Return whether a step, or a step below it, is an array whose elements become rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

@@ -1,12 +1,12 @@
-"""Rare cases: convert values of unusual types for the hot loops, check unknown tags, compare values.
+"""Rare cases for the main loops: convert values of unusual types, check unknown tags, and compare values.
 
-C calls these functions by name (declared in coercion.h). Each accepts what the pure engine accepts, using the pure
-engine's functions where they exist, and rejects values with an exception in WRITE_FAULTS.
+C calls these functions by the names declared in coercion.h. They accept what the pure engine accepts, and call its
+functions where possible. They reject a value by raising an exception in WRITE_FAULTS.
 """
 
 
 cdef public object coerced_bool "tw_coerced_bool"(object value):
-    """Return 0 or 1 for a value that equals either."""
+    """Return 0 or 1 for a value that equals 0 or 1."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
@@ -20,21 +20,21 @@ cdef public object coerced_uuid "tw_coerced_uuid"(object value):
 
 
 cdef public object coerced_binary "tw_coerced_binary"(object value):
-    """Return a buffer whose length is its number of bytes."""
+    """Return a buffer with the same bytes whose `len` is its number of bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
 cdef public object coerced_array "tw_coerced_array"(object value):
-    """Return the elements of a list, a tuple, or an object of a subclass, as a tuple."""
+    """Return the elements of a list or tuple, or of a subclass of these, as a tuple."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
 cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
-    """Convert an object of a subclass to an object of the struct's class with the same attributes."""
+    """Convert an object of a subclass to an object of the struct's own class with the same attributes."""
     cdef object cls = <object><PyObject *>s.made.cls
     made = object.__new__(cls)
     if s.unknown_slot:
@@ -55,7 +55,8 @@ cdef int copy_attributes(object made, object value, const tw_field *fields, Py_s
 
 
 cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
-    """Return unknown tagged fields as (tag, buffer) pairs in tag order. Raises ValueError for invalid or known tags."""
+    """Return unknown tagged fields as (tag, buffer) pairs in tag order. Raises ValueError for an invalid or known tag.
+    """
     if not isinstance(unknown, Mapping):
         raise TypeError
     cdef object highest = UVARINT_MAX if s.section == TW_TAGGED_SECTION else TAG_MAX
@@ -67,12 +68,12 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
 
 
 def first(pair):
-    """Return the tag of a pair, as a sort key: the data are not compared."""
+    """Return the tag of a (tag, data) pair. As a sort key, it keeps the data from being compared."""
     return pair[0]
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Whether a value differs from a default, as the interpreter decides."""
+    """Return whether a value differs from a field's default, as decided by the interpreter."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

@@ -1,8 +1,8 @@
-"""Construct, compare, show and copy objects of data classes, without a plan.
+"""Construct, compare, show and copy the objects of data classes. None of this needs a plan.
 
-`Struct` defines these methods in Python. The native engine replaces each on first use (`tagwire.message.binding`), and
-C constructs the objects of generated classes. Each method looks up the `DataClass` of the object's class; if C can't
-use the slots of that class directly, the Python method is called.
+`Struct` defines these methods in Python. The native engine replaces each method on first use (in
+`tagwire.message.binding`), and generated classes construct their objects in C. Each method looks up the `DataClass` of
+the object's class. If C can't use the slots of that class directly, the Python method is called.
 """
 
 cdef extern from "engine/data_class.h":
@@ -68,10 +68,10 @@ cdef object DATA_CLASS_LOCK = RLock()  # reentrant: the defaults of a class may 
 @final
 @no_gc_clear
 cdef class DataClass:
-    """The slots of one data class.
+    """The slots of a data class.
 
-    `goes_by_slots`: C may use the slots directly. `copies`: C may also create objects. `hides`: `repr` hides values or
-    always shows them, instead of showing the values that differ from a fresh object.
+    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python writes the
+    `repr`, because a field is sensitive, or required and so always shown.
     """
 
     cdef tw_data_class c
@@ -126,12 +126,13 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Construct the class in C while `init` is its `__init__`; return True if Python constructed it before."""
+        """Let C construct objects of the class, while its `__init__` is `init`. Return True if Python did so until now.
+        """
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # the constructor rejects two alternatives of a union
+            return False  # the constructor checks that at most one alternative of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
@@ -139,7 +140,8 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts a field's argument (see `message.constructors`); None means unknown tags."""
+    """Return how the constructor converts a field's argument (see `message.constructors`). None means the unknown tags.
+    """
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -152,7 +154,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """Return the DataClass of a class below `Struct`, created on first use."""
+    """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -178,7 +180,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the slots for showing objects of a class; NULL if Python shows them."""
+    """Return the slots for the `repr` of a class's objects; NULL if Python writes the `repr`."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -187,7 +189,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
-    """Compare arrays of classes other than tuple and list, whose elements and length may be overridden."""
+    """Compare arrays that aren't plain tuples or lists, whose elements and length may be overridden."""
     return bool(PYTHON_SAME(one, other))
 
 
@@ -200,7 +202,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class instead of `init`; return True if Python did so before."""
+    """Let C construct the objects of a generated class in place of `init`. Return True if Python did so until now."""
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
@@ -221,7 +223,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Whether two structs are equal and hold values of the same types; a view is compared as bytes."""
+    """Return whether two structs are equal and their values have the same types. A view counts as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -268,8 +270,8 @@ cdef object deep_struct(object struct, object memo, int depth):
     if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
-    memo[id(struct)] = made  # before its values are copied, since a struct may contain itself
-    memo.setdefault(id(memo), []).append(struct)  # as in `copy`: keeps the struct alive, so that its id is not reused
+    memo[id(struct)] = made  # stored before the values are copied, since a struct may contain itself
+    memo.setdefault(id(memo), []).append(struct)  # as in `copy`: keeps the struct alive, so that its id isn't reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
@@ -280,7 +282,7 @@ cdef object deep_struct(object struct, object memo, int depth):
 
 
 cdef object deep_value(object value, object memo, int depth):
-    """Return a deep copy of the value of an attribute or of an array element."""
+    """Return a deep copy of an attribute's value or of an array element."""
     if is_atomic(value):
         return value
     cdef bint is_array = type(value) is tuple
@@ -289,7 +291,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # Python would also fail here, but only after using up a small stack
+    if depth >= 2 * DEEPEST:  # Python's own limit may be too high for a small C stack
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -301,7 +303,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # copied in the meantime, if an element contains the array
+    found = memo.get(id(array))  # the array was copied in the meantime if an element contains it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
@@ -309,13 +311,13 @@ cdef object deep_array(tuple array, object memo, int depth):
 
 
 cdef inline bint is_atomic(object value):
-    """Whether copies share the value because it is immutable."""
+    """Return whether a value is immutable, so that a copy can share it."""
     cls = type(value)
     return cls is int or cls is str or cls is bytes or value is None or cls is bool or cls is float or value is NO_TAGS
 
 
 cdef object reduce(object message, object nothing):
-    """Pickle a message as encoded bytes if decoding gives an identical message; else as Python objects."""
+    """Pickle a message as encoded bytes if decoding returns an identical message; otherwise as Python objects."""
     cls = type(message)
     version = cls.VERSIONS.highest
     try:
@@ -330,7 +332,7 @@ cdef object reduce(object message, object nothing):
 # ---------------------------------------------------------------- the methods as attributes of `Struct` and `Message`
 
 cdef object python_method(str name):
-    """Return the pure engine's version of a `Struct` method."""
+    """Return the pure engine's implementation of a `Struct` method."""
     found = vars(Struct)[name]
     return getattr(found, "call", found)
 
@@ -384,5 +386,5 @@ METHODS["__replace__"] = METHODS["replace"]
 
 
 def method(owner, name):
-    """Return this engine's method for the class `owner`."""
+    """Return this engine's implementation of the method `name` of the class `owner`."""
     return append_method(owner) if name == "append" else METHODS[name]

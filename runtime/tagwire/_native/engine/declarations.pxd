@@ -1,4 +1,4 @@
-"""Cython declarations for the engine's other headers."""
+"""Cython declarations for the engine's headers, except for those in plan.pxd."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,25 +1,25 @@
-"""Read and write the elements of an array without the enclosing struct: the records of a batch, as objects of a class.
+"""Read and write the elements of an array without its struct. Used for the records of a batch.
 
-The class may represent values differently from the wire: numbers relative to a base, or bits as attributes of their
-own. Numbers that the elements need from the enclosing struct are passed as `inputs`.
+The class of the elements may represent values differently from the wire: it may add a base to numbers, or store bits as
+separate attributes. Numbers that the elements need from the enclosing struct are passed as `inputs`.
 """
 
 
 @final
 @no_gc_clear
 cdef class Elements:
-    """A plan for the elements of an array; the root of `layout` is their struct. Raises NotNative.
+    """A plan for the elements of an array, whose struct is the root of `layout`. Raises NotNative.
 
-    `bases` maps an item to the input added to its number, and perhaps to the input that multiplies it. `hidden` maps an
-    item to the bits that objects don't have in it. `flags` maps an item to a bool attribute and the attribute's bit.
-    `follows` maps an item to bits derived from other attributes: (mask, how, attribute, flag).
+    `bases` maps an item to the name of the input that is added to its number, and of the input that multiplies it, or
+    None. `hidden` maps an item to bits of its number that objects don't store. `flags` maps an item to a bool attribute
+    and its bit. `follows` maps an item to bits derived from other attributes: (mask, how, attribute, flag).
     """
 
     cdef const tw_struct *element
     cdef list kept
     cdef object source
     cdef readonly tuple inputs
-    """The names of the numbers that a caller must pass."""
+    """The names of the numbers that the caller must pass."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
     cdef Py_ssize_t given_slots[7]  # slots of the arguments of `append`, for records: see gathering.pxi
@@ -58,12 +58,12 @@ cdef class Elements:
 
     @property
     def structure(self):
-        """Return the C plan for `tagwire._columns`; it is valid as long as this object is alive."""
+        """Return the C plan in a capsule, for `tagwire._columns`. It is valid while this object is alive."""
         return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
 
     @property
     def registers(self):
-        """Return the register of each input, by name."""
+        """Return a dict from the name of each input to its register."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -77,14 +77,14 @@ cdef class Elements:
         """Return an iterator over `count` elements (None: all elements) from `pos` to `end`.
 
         If the plan rejects an element, `rest(index, pos, elements, good)` must return an iterator that raises the
-        error; `elements` is the number counted so far, `good` is as in `LayoutReader.good`. Returns None if the plan
-        can't apply the limits, or if an input has more than 64 bits.
+        error. `elements` is the number of elements counted so far, and `good` is as in `LayoutReader.good`. Returns
+        None if the plan can't apply the limits, or if an input needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # a memoryview keeps a bytearray from moving
+        reading.data = data if type(data) is bytes else memoryview(data)  # prevents resizing of a bytearray
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -108,9 +108,9 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return the bytes, the highest number of each input, and whether the interpreter may accept a rejected value.
+        """Return the encoded elements, the highest number for each input, and whether the interpreter should try again.
 
-        The bytes are None if an element was rejected.
+        The bytes are None if an element was rejected, perhaps one that the interpreter would accept.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -135,7 +135,7 @@ cdef class Elements:
     cdef int write_all(self, list elements, tw_writer *w) noexcept:
         cdef Py_ssize_t index = 0
         cdef int failed = 0
-        while index < len(elements) and failed == 0:  # converting an element's numbers may change the list
+        while index < len(elements) and failed == 0:  # converting numbers may change the list
             element = elements[index]
             if Py_TYPE(element) != self.element.made.cls:
                 w.unsure = True
@@ -148,7 +148,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent an item's number."""
+    """Set how objects represent the number of an item."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -186,8 +186,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element on request.
 
-    A loop has usually dropped the last element but one when it asks for the next. That object is then filled again, as
-    `zip` does with its tuples.
+    When a loop requests the next element, it has usually released the element before the last. This object is then
+    reused, as `zip` reuses its tuples.
     """
 
     cdef Elements plan
@@ -235,16 +235,16 @@ cdef class Reading:
         cdef PyObject *made = <PyObject *>self.last_but_one
         if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
             return tw_read_framed(self.plan.element, &self.r)
-        Py_INCREF(self.last_but_one)  # the reading function takes over this reference
+        Py_INCREF(self.last_but_one)  # tw_read_again takes over this reference
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, made)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
-        """Let the interpreter continue from the rejected element, and raise its error."""
+        """Let the interpreter continue at the rejected element, and raise its error."""
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a batch
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` may also be a batch
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

@@ -1,15 +1,16 @@
-"""Read or write a whole frame in one call: a header and its message, by the plans of both."""
+"""Read or write a frame, which is a header and a message, in one call."""
 
 cdef enum:
-    WIDEST_HEADER = 16  # attributes of a header
+    WIDEST_HEADER = 16  # the most attributes of a header
 
 
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """One version of a message with its header, which is written like `template` except for the IDs of a request.
+    """A plan for one version of a message and its header.
 
-    `frame` is the class of the frames that are read. Raises NotNative.
+    `frame` is the class of the frames that are read. Written headers are copies of `template`, with the correlation ID
+    and client ID of the request. Raises NotNative.
     """
 
     cdef Plan header, body
@@ -41,11 +42,11 @@ cdef class FramePlan:
 
     @property
     def message(self):
-        """Return the message class."""
+        """Return the class of the message."""
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):
-        """Return the frame in `data`; None if bytes are left after it. Raises the errors of both plans."""
+        """Return the frame in `data`; None if bytes are left after the message. Raises the decoding errors of both."""
         cdef Py_ssize_t end
         cdef object frame
         header = self.header.read(data, 0, &end, True, False, NO_LIMITS, gc)
@@ -59,7 +60,7 @@ cdef class FramePlan:
         return frame
 
     def write(self, message, correlation_id, client_id):
-        """Return header and message as bytes; None if Python must write them."""
+        """Return the header and the message as bytes; None if Python must write them."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef object header

@@ -1,12 +1,12 @@
-"""Plans of record formats: lengths, counts and checksums of other items, and items that depend on them.
+"""Plans for record formats, whose structs have lengths, counts and checksums of items, and items that depend on others.
 
-If one struct of a layout needs this, all its structs get framings (framing.h), because an item may depend on any
-earlier item. Names are resolved to registers here, so reading looks up nothing by name.
+If a struct of a layout has such items, all structs of the layout get framings (framing.h), because an item may depend
+on any earlier item. Names are resolved to registers here, so reading looks up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # the register that is always 0; register 0 is for numbers that nothing depends on
-    ONE = 2  # the register that is always 1
+    ZERO = 1  # register that always holds 0; register 0 holds numbers that nothing depends on
+    ONE = 2  # register that always holds 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
@@ -20,7 +20,7 @@ cdef class Known:
 
 
 cdef class FramedBuilder(Builder):
-    """Builds plans of messages and of record formats."""
+    """A builder of plans for messages and for record formats."""
 
     cdef int registers
     cdef list scopes
@@ -33,7 +33,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Whether a struct's plan must be framed."""
+        """Return whether the plan of a struct must be framed."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier item with this name, or else of the input with this name."""
+        """Return the register of the nearest earlier item with this name. If there is none, return that of an input."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -84,7 +84,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """Set the Python type of the struct's values."""
+        """Set the Python type of a struct's values."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -179,7 +179,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Plan a length, count or checksum: what a reader checks, and which gap a writer fills."""
+        """Set how a length, count or checksum is checked when reading, and which gap it fills when writing."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set what an item's value is checked against, and the checksum that covers everything from the item on."""
+        """Set the expected value of an item, and the checksum whose coverage begins at the item."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -238,7 +238,7 @@ UINT32 = Fixed(WIRE_TYPES["uint32"])
 
 
 cdef int64_t number(object value) except? -1:
-    """Return a number of a layout. Raises NotNative if it has more than 64 bits."""
+    """Return a number from a layout. Raises NotNative if it needs more than 64 bits."""
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNative(f"{value} has more than 64 bits")
     return value
@@ -251,7 +251,7 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Whether objects have a field: not if it is derived from other fields or constant."""
+    """Return whether objects store a field. They don't if it is constant or derived from other fields."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
@@ -269,7 +269,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Whether a struct needs framings: its values aren't plain objects, or an item has more than a type."""
+    """Return whether a struct needs framings: if its values aren't plain objects, or an item has more than a type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -280,7 +280,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Whether an array specifies more than its length and element type."""
+    """Return whether an array has more properties than its length and element type, such as a count in another item."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
@@ -297,7 +297,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
-    """Return the decompressed bytes; None if decompression fails."""
+    """Return the decompressed bytes; None if the data is invalid or exceeds the limits."""
     from tagwire.wire.compression import DecompressionError, unpack
 
     try:
@@ -321,5 +321,5 @@ cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t siz
 
 
 cdef public int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
-    """Whether a dict has a key that is not a field name."""
+    """Return whether a dict has a key that is not a field name."""
     return not (<dict>values).keys() <= <object>names

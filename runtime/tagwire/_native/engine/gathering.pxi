@@ -1,12 +1,12 @@
-"""Write the elements of a batch builder as they are appended, without creating an object for each.
+"""Encode the records of a batch builder as they are appended, without creating an object for each record.
 
-Their bases must be known from the first element on. Only values that decoding would return unchanged are accepted, so
-objects can still be created later. For all other values, the builder continues in Python.
+This requires that the bases are known at the first record. Only values that decoding would return unchanged are
+accepted, so that record objects can still be created later. For all other values, the builder continues in Python.
 """
 
 cdef enum:
-    GIVEN = 7  # the arguments of `append`
-    RESERVED = 61  # bytes before the elements, for a batch header of magic 2
+    GIVEN = 7  # number of arguments of `append`
+    RESERVED = 61  # bytes before the records, for a batch header of magic 2
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
 
@@ -14,18 +14,18 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The elements of a batch so far, relative to the bases in `inputs`."""
+    """The encoded elements of a batch so far, relative to the bases in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # holds borrowed values while an element is written; empty otherwise
+    cdef object model  # holds borrowed values while an element is written; otherwise empty
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the bytes that were handed out; the writer is empty then
+    cdef bytes done  # the bytes returned by `finished`; the writer is then empty
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -40,7 +40,7 @@ cdef class Gathering:
             self.highest[register] = INT64_MIN
 
     def take(self, element):
-        """Write an element that is an object. Return whether that was possible."""
+        """Write an element that is an object. Return False, with nothing written, if Python must write it."""
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         if type(element) is not type(self.model):
@@ -64,16 +64,16 @@ cdef class Gathering:
 
     @property
     def size(self):
-        """Return the number of bytes so far, including the reserved ones."""
+        """Return the number of bytes so far, including the reserved bytes."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the bytes, and the highest number of each input's items."""
+        """Return the elements as bytes, and the highest number written relative to each input."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Return all bytes, including the reserved ones."""
+        """Return all bytes, including the reserved bytes."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -92,14 +92,16 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Start writing again, with a copy of the bytes that were handed out."""
+        """Continue writing after `finished`, with a copy of the bytes that it returned."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write an element. Return whether that was possible. An offset of None means the next one."""
+        """Write an element from its arguments, and return whether that was possible. An offset of None means the next
+        offset.
+        """
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -129,7 +131,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # saves creating an int object
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -154,7 +156,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return headers as a tuple if decoding them would return equal headers; else None."""
+    """Return headers as a tuple if decoding would return equal headers; otherwise None."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -172,7 +174,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # indexes into BUILDER_NAMES
+    # Indexes into BUILDER_NAMES.
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -192,7 +194,7 @@ cdef tuple BUILDER_NAMES = (
     "compression", "timestamp_type", "append_time",
 )
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
-cdef Py_ssize_t BUILDER[SETTINGS]  # slots of builders, in the order of BUILDER_NAMES
+cdef Py_ssize_t BUILDER[SETTINGS]  # slots of a builder's attributes, in the order of BUILDER_NAMES
 
 APPEND.ml_name = "append"
 APPEND.ml_meth = <void *>append
@@ -207,7 +209,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return `append` for the builder class. It writes to `_gathering`, or calls `_append` if that is not possible.
+    """Return a native `append` for the builder class, which calls `_append` for records that C can't write.
 
     Raises NotNative if the class does not have the required slots.
     """
@@ -233,7 +235,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Write the first record of a builder. Return whether that was possible."""
+    """Write the first record of a builder, and return whether that was possible."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -265,7 +267,8 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Sort arguments in the order of GIVEN_NAMES, borrowed; False if Python must handle the call."""
+    """Sort arguments into the order of GIVEN_NAMES as borrowed references. Return False if Python must handle the call.
+    """
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -279,7 +282,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # a wrong name, or one that is not interned
+        if place == GIVEN:  # an unknown name, or a name that is not interned
             return False
         given[place] = args[count + index]
     return True

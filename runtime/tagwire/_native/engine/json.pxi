@@ -1,7 +1,8 @@
-"""JSON of messages in both styles, from and to Python values and text.
+"""Convert messages to and from JSON, as Python values or as text, in both styles.
 
-The walks are C (`json_values.h`, `json_write.h`, `json_read.h`). This file makes their plans, once per version, and
-handles rare values. Everything else is left to `tagwire.message.json`, whose errors give the field's path.
+The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file makes their plans, once per
+version, and converts rare values. Everything else is left to `tagwire.message.json`, whose errors give the field's
+path.
 """
 
 cdef extern from "engine/json_plan.h":
@@ -67,7 +68,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan:
-    """The JSON plan of one version of a message."""
+    """The JSON plan for one version of a message."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
@@ -94,7 +95,7 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ plans
 
     cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        """Return the plan for writing a struct: its fields in the order of the class."""
+        """Return the plan for writing a struct, whose fields are in the order of the class."""
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <const tw_json_struct *>block.at
@@ -130,7 +131,7 @@ cdef class JsonPlan:
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct; `version` is None inside a field that only other versions have."""
+        """Return the plan for reading a struct. `version` is None inside a field that exists only in other versions."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
@@ -178,14 +179,14 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Return the message as a dict; None if Python must convert it."""
+        """Return a message as a dict; None if Python must convert it."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Return the message for a dict; None if Python must convert it."""
+        """Return the message that a dict represents; None if Python must convert it."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -193,7 +194,7 @@ cdef class JsonPlan:
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule over several fields, which Python then reports."""
+        """Return the message; None if it breaks a rule over several fields, so that Python reports the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -204,7 +205,7 @@ cdef class JsonPlan:
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """Return the message as text; None if Python must write it."""
+        """Return a message as JSON text; None if Python must write it."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -221,7 +222,7 @@ cdef class JsonPlan:
         return text
 
     cdef object read(self, bytes data):
-        """Return the message for a UTF-8 text; None if Python must read it."""
+        """Return the message in JSON text, which is UTF-8; None if Python must read it."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -234,14 +235,14 @@ cdef class JsonPlan:
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Return a new reference as an object; None for NULL without an exception."""
+    """Return a new reference as an object, or None for NULL. Raises the exception that is set, if any."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a valid value of an unusual type to JSON."""
+    """Convert a valid value of an unusual type to a JSON value."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
@@ -252,14 +253,14 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
-    """Return unknown tagged fields as JSON."""
+    """Return unknown tagged fields as JSON values."""
     from tagwire.message.json import json_tags
 
     return json_tags(tags)
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as text, indented for its depth."""
+    """Return a value as JSON text, indented for its depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
@@ -272,7 +273,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the plan of a version, made once; None if the pure engine serves that version."""
+    """Return the JSON plan of a version, which is made once; None if the pure engine serves that version."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -288,19 +289,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Return the message as a dict, or None if Python must convert it. Raises what `encode` raises."""
+    """Return a message as a dict, or None if Python must convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Return the message for a dict, or None if Python must convert it."""
+    """Return the message that a dict represents, or None if Python must convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Return the message as text, or None if Python must write it. Raises what `encode` raises."""
+    """Return a message as JSON text, or None if Python must write it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -308,6 +309,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Return the message for a UTF-8 text, or None if Python must read it."""
+    """Return the message in JSON text, which is UTF-8, or None if Python must read it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -1,6 +1,6 @@
-"""Shared by all plans, for objects and columns: the kinds of types and lengths, and blocks of memory."""
+"""What plans for objects and plans for columns share: the kinds of types and lengths, and blocks of memory."""
 
-# By family and width: the unsigned and the signed kind.
+# The unsigned and the signed kind for each family and width of wire types.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# Possible encodings of a length that covers the rest of a struct.
+# Possible types of a length that covers the rest of a struct.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -31,7 +31,7 @@ cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MAR
 
 
 cdef class Block:
-    """Zeroed memory, freed with its owner."""
+    """Zeroed memory that is freed with this object."""
 
     cdef void *at
 
@@ -63,7 +63,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the code of the length that encloses a struct, or None, and the remaining items."""
+    """Return the code of the length that encloses a struct, or None, and the other items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
@@ -74,7 +74,7 @@ def enclosed(items):
 
 
 cdef int refuse_unlike(object item) except -1:
-    """Raise NotNative for items that only framed plans support."""
+    """Raise NotNative for an item that only framed plans support."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:

@@ -1,17 +1,18 @@
 """Create default structs only when they are accessed.
 
-Most messages don't set their tagged structs. A partition of a FetchResponse has three; creating these would take longer
-than all other fields of it together. Objects can't share them, because a user may change them. So decoding leaves the
-slots empty, and the class's attribute fills an empty slot on first access.
+Most messages don't set their tagged structs. A partition of a FetchResponse has three of them; creating these would
+take longer than decoding its other fields. Objects can't share them, because a user may change them. So decoding leaves
+their slots empty, and a descriptor of the class fills an empty slot on first access.
 """
 
-cdef object DELETED = object()  # marks a slot after `del`: empty would mean the default
+cdef object DELETED = object()  # marks a slot after `del`, since an empty slot would mean the default
 
 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """An attribute whose default is a struct; replaces the slot's own descriptor in the data class."""
+    """A descriptor for an attribute whose default is a struct. It replaces the slot's own descriptor in the data class.
+    """
 
     cdef object owner
     cdef object member
@@ -48,7 +49,7 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may lie
+        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may be wrong
             raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0
 
@@ -66,7 +67,7 @@ cdef class LateStruct:
 
 
 cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
-    """Let an empty slot mean the default; return False if the class can't be changed."""
+    """Let an empty slot mean the default struct. Return False if the class can't be changed."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).template.cls is template.cls

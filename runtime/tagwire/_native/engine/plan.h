@@ -139,7 +139,8 @@ typedef struct {
     int moves_views;        /* whether a copied memoryview can be moved to other bytes */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
-    size_t ready_ints;      /* address of the first in the longest contiguous run of `ints` */
+    /* address and size in bytes of CPython's array of small ints, which begins with the first of `ints` */
+    size_t ready_ints;
     size_t ready_size;
 } tw_shared;
 

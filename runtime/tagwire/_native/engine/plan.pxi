@@ -1,15 +1,16 @@
-"""Make plans: convert a layout to the structs that the hot loops walk.
+"""Make plans: convert a layout to the C structs that the main loops follow.
 
-Everything that could make the loops unsafe is rejected here, once, with `NotNative`. The loops need no further checks.
+Everything that could make these loops unsafe is rejected here once, by raising `NotNative`, so the loops need no
+further checks.
 """
 
 cdef enum:
-    DEEPEST = 100  # nested structs: each takes a frame of the C stack
+    DEEPEST = 100  # the deepest nesting of structs, since each level takes a frame of the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """A copy of what `cls._fresh()` returns, slot by slot, with everything it points to."""
+    """The slot values of the struct that `cls._fresh()` returns, from which C creates default structs."""
 
     cdef tw_fresh c
     cdef object cls
@@ -17,7 +18,7 @@ cdef class Template:
 
 
 cdef class Builder(PlanBuilder):
-    """Builds a plan for objects."""
+    """A builder of plans for objects."""
 
     cdef Shared shared
     cdef dict structs
@@ -43,7 +44,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ structs
 
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """Return the plan of a struct, made once."""
+        """Return the plan of a struct, which is made once."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -72,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return the field for the length before a struct, which names it in traces and errors."""
+        """Return a field for the length before a struct, which gives this length a name in traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -82,7 +83,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Number a field or element, which identifies it in traces."""
+        """Give a field or element the number that identifies it in traces."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -92,7 +93,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Choose which defaults a reader must set."""
+        """Choose the fields whose default decoding must set."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -135,7 +136,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ defaults
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set the default: a value that all objects share, or a template if it is a struct."""
+        """Set a field's default: a value that all objects share, or a template if the default is a struct."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
@@ -180,7 +181,9 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Whether a reader puts only atomic values into an object, as in tracking.h. Bytes are atomic, views are not."""
+    """Return whether all values that decoding stores in an object are atomic (see tracking.h). Bytes are, views are
+    not.
+    """
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):
@@ -201,7 +204,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Return the members of an enum as a C struct; `kept` keeps them alive."""
+    """Return the members of an enum as a C struct, which stays valid as long as the list `kept` exists."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)
@@ -234,7 +237,7 @@ def slot_names(cls):
 
 
 def can_be_shared(value):
-    """Whether many structs may share one object, because it can't be changed."""
+    """Return whether a value is immutable, so that many structs can share it."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

@@ -1,8 +1,8 @@
-"""The common parts of plans for objects and columns: the fields and tag section of a struct, from its layout."""
+"""The common parts of plans for objects and columns: the fields and the tag section of a struct, from its layout."""
 
 
 cdef class PlanBuilder:
-    """Builds one plan; `kept` keeps everything alive that its pointers point to.
+    """A builder of one plan. `kept` keeps the objects alive that the plan points to.
 
     `owner` receives the values: a data class for objects, a column for columns, or None if values are only checked.
     """
@@ -21,11 +21,11 @@ cdef class PlanBuilder:
     # ------------------------------------------------------------ decided by each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the owner of a field's value, or of an array's elements if `item` is None."""
+        """Return the owner of a field's value; if `item` is None, the owner of an array's elements."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Called before the type of a field or an element is filled in."""
+        """Prepare a field or an element. Called before its type is set."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
@@ -33,7 +33,7 @@ cdef class PlanBuilder:
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Set the kind of a value without parts."""
+        """Set the kind of a field whose value is not a struct or an array."""
         field.kind = kind_of(wire)
         return 0
 
@@ -59,7 +59,8 @@ cdef class PlanBuilder:
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields on the wire. Consecutive fixed-width fields form a run, which needs only one size check."""
+        """Return the fields on the wire. Consecutive fields of fixed width form a run, which needs only one size check.
+        """
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         cdef bint has_bools = False

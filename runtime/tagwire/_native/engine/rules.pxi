@@ -1,4 +1,4 @@
-"""Make the rules over several fields for a plan (see `rules.h`), and compare keys."""
+"""Make the rules over several fields for a plan (see rules.h), and compare the keys of elements."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:
@@ -43,7 +43,7 @@ cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
 
 
 cdef public int has_twins "tw_has_twins"(object array, tuple keys) except -1:
-    """Whether two elements have the same key."""
+    """Return whether two elements of an array have the same key."""
     cdef set seen = set()
     cdef Py_ssize_t count = 0
     first = keys[0]

@@ -1,11 +1,11 @@
-"""`C.serializer(version)` of this engine: one version of one message.
+"""The serializers that `C.serializer(version)` returns if the native engine can serve the version.
 
-The fast path only reports success or failure. After a failure, the interpreter does the same work and raises an error
-with a position. If the interpreter succeeds, the engine has a bug, which is also raised.
+The fast path reports only success or failure. After a failure, the interpreter repeats the work, and raises an error
+with a position. If the interpreter succeeds instead, the engine has a bug, and DisagreementError is raised.
 """
 
 cdef enum:
-    STACK = 1024  # bytes that are written before memory is allocated
+    STACK = 1024  # bytes on the C stack that are used before memory is allocated
     SLACK = 64  # room that may be requested after the last byte
 
 cdef extern from "Python.h":
@@ -17,7 +17,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """A version's serializer: reads and writes its message by a plan of its layout.
+    """The serializer of one version of a message, which reads and writes by a plan of its layout.
 
     Raises NotNative for a layout or class that the pure engine must handle.
     """
@@ -28,16 +28,16 @@ cdef class Plan:
     cdef object source
     cdef int64_t depth
     cdef list types
-    cdef bint framed  # a record format: see framing.pxi
+    cdef bint framed  # whether it is a record format: see framing.pxi
     cdef readonly bint has_rules
-    """Whether there are unions or keyed arrays: then only the interpreter finds the positions of errors."""
-    cdef Py_ssize_t last_size  # a guess for the next size; nothing depends on it
+    """Whether there are unions or arrays with unique keys. Then only the interpreter finds the position of an error."""
+    cdef Py_ssize_t last_size  # estimate of the next message's size, used only to allocate memory
 
     cdef readonly object MESSAGE
-    """The message's data class."""
+    """The data class of the message."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """A cache of `tagwire.explain.trace`, derived from `span_types`; None until it is needed."""
+    """A cache for `tagwire.explain.trace`, derived from `span_types`; None until needed."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -61,7 +61,7 @@ cdef class Plan:
 
     @property
     def structure(self):
-        """Return the C plan for `tagwire._columns`; it is valid as long as this object is alive."""
+        """Return the C plan in a capsule, for `tagwire._columns`. It is valid while this object is alive."""
         return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
 
     def __repr__(self):
@@ -80,14 +80,14 @@ cdef class Plan:
         return value, end
 
     def decode_trusted(self, bytes data, *, views=False):
-        """Like `decode`, for bytes that the engine has just written: checksums are not verified."""
+        """Decode like `decode`, without verifying checksums. For bytes that the engine has just written."""
         return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
 
     cdef object read(
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Return the message at `offset`, and set `end`; if `end` is NULL, the message must end with the data."""
+        """Return the message at `offset`, and store its end in `end`. If `end` is NULL, it must end with the data."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the loop does not count the depth
+            if tried and depth < self.depth:  # the main loop does not count the depth of structs
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,7 +136,8 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Let the interpreter decode bytes that the plan rejected or did not try; it skips valid arrays in `good`."""
+        """Let the interpreter decode bytes that the plan rejected or can't decode. It skips the valid arrays in `good`.
+        """
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -153,11 +154,11 @@ cdef class Plan:
     # ------------------------------------------------------------ walking without objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return where the error is, as expected by `tagwire.interpreter.error_positions`; None if there is no error."""
+        """Return the position of the error for `tagwire.interpreter.error_positions`; None if there is no error."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error in bytes that the loop rejected; return if the walk accepts them."""
+        """Raise the error in bytes that the main loop rejected. Return if the error walk finds no error."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes
@@ -166,7 +167,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Add the message's spans to `rows`, and return the `Walk`; None if C can't count these limits."""
+        """Append the spans of a message to `rows`, and return the `Walk`; None if C can't apply these limits."""
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):
@@ -179,7 +180,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The name and type of each field by its number in spans; elements have no name."""
+        """The name and type of each field, by its number in spans. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
@@ -189,7 +190,7 @@ cdef class Plan:
         return self.write(message)
 
     def encoded_size(self, message):
-        """Return the number of bytes that `encode` returns; raises the same errors."""
+        """Return the number of bytes that `encode` would return. Raises the same errors."""
         return self.measure(message)
 
     cdef object write(self, object message):
@@ -221,7 +222,8 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Return the size of a message: write it without keeping the bytes, or let the interpreter measure it."""
+        """Return the size of a message by writing it without keeping the bytes; the interpreter handles what C rejects.
+        """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -249,16 +251,16 @@ cdef class Plan:
 
 @final
 cdef class Walk:
-    """A walk over the bytes of a message, and its results."""
+    """The results of reading through a message without creating objects."""
 
     cdef readonly Py_ssize_t end
     """The end of the message, or the position of the error."""
     cdef readonly bint has_known_tags
-    """Whether there are tagged fields that the version knows."""
+    """Whether the message has tagged fields that this version knows."""
     cdef readonly object place
-    """Where the error is, as expected by `tagwire.interpreter.error_positions`; None if there is no error."""
+    """The position of the error for `tagwire.interpreter.error_positions`; None if there is no error."""
     cdef readonly list open
-    """The rows of the spans around the error, outermost first."""
+    """The rows of the spans that contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -303,7 +305,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Set all registers to 0, except the constant 1."""
+    """Set all registers to 0, except the register that holds the constant 1."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -319,13 +321,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget which arrays are valid."""
+    """Reset the record of which arrays are valid."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return how much of each array is valid in bytes with an error, in the form of `LayoutReader.good`."""
+    """Return how much of each array is valid, as in `LayoutReader.good`, after the main loop rejected the bytes."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -337,7 +339,7 @@ cdef dict good_arrays(const tw_reader *r, int64_t most):
 
 
 cdef inline object taken(PyObject *value):
-    """Return a new reference as an object, or raise the exception that is set if `value` is NULL."""
+    """Return a new reference as an object. If `value` is NULL, raise the exception that is set."""
     if value == NULL:
         reraise()
     result = <object>value
@@ -351,7 +353,7 @@ cdef int reraise() except -1:
 
 
 cdef int refused_value() except -1:
-    """Continue after a rejected value, and clear an exception in WRITE_FAULTS; raise any other exception."""
+    """Clear an exception in WRITE_FAULTS after a value was rejected; raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):
@@ -361,7 +363,7 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Set the reader's limits. Return False if there are too many bytes."""
+    """Set the limits of a reader and the maximum depth. Return False if there are more bytes than the limits allow."""
     depth[0] = at_most(limits.depth)
     if r.end - r.p > at_most(limits.bytes):
         return False
@@ -372,5 +374,5 @@ cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Return a limit as a number; None is unlimited."""
+    """Return a limit as a number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX

@@ -1,7 +1,7 @@
-"""Find where data classes store their attributes, and whether the engine may write there.
+"""Find where data classes store their attributes, and check that the engine may write there.
 
-Slots are at fixed offsets in objects. The class has a table of these offsets (`Py_tp_members`), which is verified with
-a probe. A class that does more than store attributes is left to the pure engine; the exception gives the reason.
+Slots have fixed offsets in objects. Each class has a table of its offsets (`Py_tp_members`), which is verified with a
+probe object. A class that does more than store attributes raises NotNative and is left to the pure engine.
 """
 
 
@@ -10,7 +10,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """The native engine can't handle a layout or class, for the reason in the message; the pure engine can."""
+    """A layout or class that only the pure engine can handle, for the reason in the message."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
@@ -31,7 +31,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
 
 
 cdef int check_class(object cls) except -1:
-    """Raise NotNative for a class whose objects the engine can't create or read without calling Python."""
+    """Raise NotNative for a class whose objects can't be created or read without calling Python."""
     if not isinstance(cls, type):
         raise NotNative(f"{cls!r} is not a class")
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
@@ -69,12 +69,12 @@ cdef Py_ssize_t checked_slot(object cls, str name) except -1:
 
 
 cdef allocfunc allocator(object cls) except NULL:
-    """Return the function that creates an object of the class with empty slots."""
+    """Return the function that creates an object of a class with empty slots."""
     return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return how to create objects of a class that `check_class` accepts; the caller keeps the class alive."""
+    """Return what C needs to create objects of a class that `check_class` accepts. The caller keeps the class alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)
@@ -85,7 +85,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """Data shared by all plans of this module; complete before the first plan that needs it."""
+    """The data that all plans of this module share. It is complete before the first plan that needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -104,7 +104,9 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """Find the small ints that CPython keeps in an array: an address in the array identifies such an int."""
+        """Find the small ints that CPython keeps in an array, so that an address inside the array identifies such an
+        int.
+        """
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
@@ -113,7 +115,7 @@ cdef class Shared:
         return 0
 
     cdef int learn_uuids(self) except -1:
-        """Find the slots of `uuid.UUID`, which is imported only now."""
+        """Find the slots of `uuid.UUID`, which is imported only if a plan has UUIDs."""
         if self.c.uuid != NULL:
             return 0
         from uuid import UUID, SafeUUID
@@ -129,7 +131,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Whether a moved copy of a view equals a slice of the view."""
+    """Return whether a copied memoryview, moved in memory, equals a slice of the original."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -144,7 +146,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Like `checked_slot`; a UUID rejects `setattr`, but its slot descriptor works."""
+    """Return a slot's offset like `checked_slot`. UUID rejects `setattr`, but its slot descriptor can set the slot."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()
