@@ -1,4 +1,4 @@
-"""Check the rules for batches, in order, through all segments of a partition."""
+"""Check the batches of a partition against the rules, segment by segment in log order."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -16,32 +16,32 @@ from tagwire.records.totals import totals
 from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
-"""The id of the rule that each batch begins above the end of the previous batch."""
+"""The rule that the base offset of a batch is above the last offset of the previous batch."""
 _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A batch whose records were read."""
+    """A batch, and the facts found while reading its records."""
 
     position: int
     batch: RecordBatch
     records: int
     """The number of readable records."""
     marker: int | None
-    """The type of a control batch's first record (0 aborts, 1 commits); None for data batches."""
+    """The type of the first record in a control batch (0 for abort, 1 for commit); None for data batches."""
     is_whole: bool = True
     """Whether all records were readable."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
-    """Raise LogError if a batch doesn't begin above `before`, the last offset of the previous batch."""
+    """Raise LogError if the base offset of a batch isn't above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"{before + 1} or more after the batches before it"
         refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
-    """The rules that each batch of a partition must follow, given the earlier batches."""
+    """Checks each batch of a partition against the rules, given the batches before it."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
@@ -51,7 +51,7 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch, read its records, and add errors to `problems`. `base_offset` is the segment's."""
+        """Check a batch and its records, and add errors to `problems`. `base_offset` is the segment's base offset."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -64,7 +64,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        self.last_offset = last  # not the highest: one wrong offset must not make all later batches wrong
+        self.last_offset = last  # not the highest offset so far: one wrong offset must not make all later batches wrong
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
         epoch = batch.partition_leader_epoch
@@ -79,12 +79,12 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """Return the checkpoint's epoch; None below its first start offset, where records may have been deleted."""
+        """Return the checkpoint's epoch for an offset; None below its first entry, where records may be deleted."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read the records; an error in them is reported at the position of the outermost batch."""
+        """Read and check the records. An invalid record is reported at the position of the outermost batch."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -124,7 +124,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the entries whose start offset is below all later ones: all entries, if the checkpoint is valid."""
+    """Return the entries whose start offset is below that of every later entry: all, if the checkpoint is valid."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -133,14 +133,14 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Whether both offsets fit into an index of a segment with this base offset."""
+    """Return whether the index of a segment with this base offset can hold both offsets."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
     """Return whether a batch can't be in a segment with this base offset (TWL109), without decompressing it.
 
-    For such a batch, `skip` gets the error. Raises LogError if `skip` is None.
+    If so, `skip` is called with the error. Raises the error, a LogError, if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -156,13 +156,13 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
-    """Check that a segment ends below the base offset of the next one."""
+    """Report a segment that doesn't end below the base offset of the next segment."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """Check that a segment before the last one has no zeros after its batches."""
+    """Report zeros after the batches of a segment that is not the last one."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 
@@ -173,25 +173,26 @@ COMMIT: Final = 1
 
 
 class Transactions:
-    """The transactions of the batches seen so far. Pass batches in log order."""
+    """Tracks the transactions of the batches passed to `see`, in log order."""
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
         """The first offset of each open transaction, by producer."""
         self.ended: set[int] = set()
-        """Producers that have ended a transaction."""
+        """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Join the result of a segment that was read alone."""
+        """Return these transactions joined with those of the next segment, which was read separately."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended
         return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Add the next batch; return the transaction if this batch aborts one with records.
+        """Add the next batch. If it aborts a transaction that has records, return that transaction.
 
-        Its last stable offset is the first offset of the remaining open transactions, or the one after the marker.
+        Its `last_stable_offset` is the first offset of the transactions that are still open, or the offset after the
+        marker.
         """
         batch = seen.batch
         if seen.marker is None:

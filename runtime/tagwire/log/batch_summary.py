@@ -1,8 +1,8 @@
 """Summarize the batch headers of a segment for compaction.
 
-Each segment is summarized alone, possibly in another process, and `go_on` joins the summaries of neighboring segments:
-which transactions began and ended, and the last sequence number of each producer. The result is the same whether
-segments are read in sequence or in parallel.
+Each segment is summarized on its own, possibly in another process, and `go_on` joins the summaries of neighboring
+segments. A summary holds the transactions that began and ended, and the last sequence number of each producer. Reading
+segments in sequence or in parallel gives the same result.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from tagwire.records.control import control_type
 
 
 class Producer:
-    """The state of a producer, as a broker keeps it."""
+    """The state that a broker keeps for a producer."""
 
     __slots__ = ("epoch", "is_steady", "last_data_offset", "last_timestamp")
 
@@ -27,13 +27,13 @@ class Producer:
     ) -> None:
         self.epoch = epoch
         self.last_data_offset = last_data_offset
-        """None if the producer has no data batch, or if a marker raised the epoch after the last one."""
+        """None if the producer has no data batch, or if a marker has raised the epoch since the last data batch."""
         self.last_timestamp = last_timestamp
         self.is_steady = is_steady
         """Whether all batches so far have the same epoch."""
 
     def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
-        """Add the next batch."""
+        """Update the state with the producer's next batch."""
         if epoch != self.epoch:
             self.is_steady = self.epoch < 0
             self.epoch, self.last_data_offset = epoch, None
@@ -42,7 +42,7 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Join the state of the same producer in the next segment."""
+        """Continue this state with the state of the same producer in the next segment."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset
@@ -71,16 +71,16 @@ class BatchSummary:
         """Whether each batch begins after the end of the previous one."""
         self.producers: dict[int, Producer] = {}
         self.begun: dict[int, int] = {}
-        """Producers with batches after their last marker, and the offset of the first of these batches."""
+        """By producer: the offset of its first transactional batch after its last marker."""
         self.open: dict[int, int] = {}
         """The first offset of each open transaction, by producer."""
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """The aborted transactions of each producer: first offset, and offset of the marker."""
+        """The aborted transactions of each producer, as (first offset, offset of the abort marker)."""
         self.markers: dict[int, tuple[int, int]] = {}
-        """The first marker of each producer: its type and offset."""
+        """The first marker of each producer, as (type, offset)."""
 
     def see(self, batch: RecordBatch) -> None:
-        """Add the next batch. Raises DecodeError for a marker that can't be read."""
+        """Add the next batch of the segment. Raises DecodeError for a marker that can't be read."""
         first = batch.last_offset if batch.record_format.records is None else batch.base_offset
         self.ascends = self.ascends and (self.end is None or first >= self.end)
         self.first = first if self.first is None else self.first
@@ -112,7 +112,7 @@ class BatchSummary:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
     def go_on(self, later: "BatchSummary") -> None:
-        """Join the summary of the next segment."""
+        """Extend this summary by the summary of the next segment."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
         self.first = later.first if self.first is None else self.first
@@ -127,7 +127,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the transactions that a producer aborted in the next segment; the first may have begun in this one."""
+        """Return a producer's aborted transactions in the next segment; the first may have begun in this segment."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -161,7 +161,7 @@ def summarize(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> BatchSummary:
-    """Summarize all batches of a segment; with `partial`, leave out a last batch that is cut off.
+    """Summarize all batches of a segment. With `partial`, a truncated last batch is left out.
 
     `skip` is as for `Segment.batches`. Raises LogError.
     """
@@ -173,11 +173,11 @@ def summarize(
     return found
 
 
-# Survey a log before its compaction, from its batches and markers.
+# Survey a log before compaction, from its batch headers and markers.
 #
 # The survey finds the offset up to which the log may be compacted, the aborted transactions, and the last sequence
-# number of each active producer. The rules are a broker's: whole segments are left alone, beginning with the first
-# one that has records of an open transaction, is younger than a lag, or is the active segment.
+# number of each active producer. As in a broker, compaction stops before the first segment that has records of an open
+# transaction, is younger than a lag, or is the active segment.
 
 
 def modified_ms(segment: Segment) -> int:
@@ -186,7 +186,7 @@ def modified_ms(segment: Segment) -> int:
 
 
 class Survey:
-    """The facts about a log."""
+    """The facts about a log that compaction depends on."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -196,25 +196,25 @@ class Survey:
         self.oldest_kept_ms = 0
         """In formats without a delete horizon, tombstones are kept in segments modified after this time."""
         self.ascends = True
-        """Whether offsets ascend; otherwise two records could have the same offset."""
+        """Whether offsets ascend. If they don't, two records could have the same offset."""
         self.producers: dict[int, Producer] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """As in `BatchSummary`."""
+        """The aborted transactions of each producer, as in `BatchSummary`."""
         self.begun: dict[int, int] = {}
-        """The first offset of the transactions that are open when a segment begins, by base offset of the segment."""
+        """By base offset of a segment: the first offset of the transactions that are open where the segment begins."""
 
     def is_aborted(self, batch: RecordBatch) -> bool:
-        """Whether a batch belongs to a transaction that was aborted."""
+        """Return whether a batch belongs to an aborted transaction."""
         return batch.is_transactional and self.has_aborted(batch.producer_id, batch.base_offset)
 
     def has_aborted(self, producer_id: int, base_offset: int) -> bool:
-        """Whether the transactional batch of a producer at this base offset belongs to an aborted transaction."""
+        """Return whether a producer's transactional batch at this base offset belongs to an aborted transaction."""
         spans = self.aborted.get(producer_id, ())
         at = bisect_right(spans, base_offset, key=lambda span: span[0])
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Whether a batch has the last sequence number or epoch of an active producer."""
+        """Return whether a batch has the last sequence number or epoch of an active producer."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False
@@ -265,7 +265,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
     found.end, found.because = _end(segments, summaries, known, bounds)
-    found.producers = {  # a producer that the broker has forgotten can't continue its sequence
+    found.producers = {  # a producer that has expired on the broker can't continue its sequence
         producer_id: producer
         for producer_id, producer in known.producers.items()
         if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms

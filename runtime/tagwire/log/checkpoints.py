@@ -1,8 +1,8 @@
 """Read the small text files next to a log, in which brokers keep state between restarts.
 
-A checkpoint has its version in the first line, the number of entries in the second, and then one entry per line; it is
-empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties files. Errors have
-the byte offset of the line.
+The first line of a checkpoint is its version, the second is the number of entries, and each further line is an entry.
+The file is empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties files.
+Errors give the byte offset of the line.
 """
 
 import json
@@ -52,7 +52,7 @@ def read_leader_epochs(path: Path) -> list[EpochStart]:
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield each entry after the byte offset of its line. Raises LogError."""
+    """Yield each entry of a leader epoch checkpoint as (byte offset of its line, entry). Raises LogError."""
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -139,7 +139,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield each line after its byte offset."""
+    """Yield each line as (byte offset, text)."""
     for match in _LINE.finditer(data):
         line = match[0]
         try:

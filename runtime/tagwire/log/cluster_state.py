@@ -1,8 +1,8 @@
 """Compute the state of a KRaft cluster from a metadata log: topics, brokers, configurations and the rest.
 
-A record states or changes a fact; `_KEYS`, `_REMOVALS` and `_CHANGES` list the kinds. Records between a
-BeginTransactionRecord and an AbortTransactionRecord don't count, so the records of a transaction are held back until it
-ends. Source: KIP-631, KIP-866, KIP-868.
+Each record sets, removes or changes a fact; `_KEYS`, `_REMOVALS` and `_CHANGES` list the kinds. The records of a
+transaction have no effect if it ends with an AbortTransactionRecord, so they are held back until it ends. Source:
+KIP-631, KIP-866, KIP-868.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""Fields that a change record leaves unchanged with another value than null, and that value."""
+"""Fields of a change record in which this value means "unchanged". In all other fields, null does."""
 _FENCING: Final = {-1: False, 1: True}
-"""The field `fenced` of a broker change record: -1 unfences the broker."""
+"""The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
 
 class ClusterState:
-    """The cluster's state after the added entries. Add entries in log order, a snapshot first."""
+    """The state of a cluster. Entries are added in log order, beginning with the snapshot if there is one."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
@@ -30,7 +30,7 @@ class ClusterState:
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
-        """Apply the next entry. Kinds that change nothing, such as markers, are ignored."""
+        """Apply the next entry. Entries that change nothing, such as markers, are ignored."""
         if entry.name == "BeginTransactionRecord":
             self._waiting = []
         elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):
@@ -77,7 +77,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """Apply a PartitionChangeRecord: null fields stay as they are; naming a leader begins a new epoch."""
+        """Apply a PartitionChangeRecord. Null fields keep their values; a record with a leader begins a new epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:
@@ -142,7 +142,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""Left out of partitions, because their topic has it."""
+"""A member to leave out of partitions, because it is already part of their topic."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -156,7 +156,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Records that are one fact each, and the fields that identify it; a later record replaces an earlier one."""
+"""Records that set a fact, and the fields that identify the fact; a later record replaces an earlier one."""
 
 _REMOVALS: Final = {
     "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
@@ -166,7 +166,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Records that remove such a fact: the name of the fact's record, and the identifying fields."""
+"""Records that remove a fact: the name of the record that sets it, and the fields that identify it."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -195,7 +195,7 @@ _PLURALS: Final = {
 
 
 def _removes(name: str, record: Any) -> bool:
-    """Whether a record removes its fact."""
+    """Return whether a record removes the fact that it identifies."""
     if name == "ConfigRecord":
         return record.value is None
     if name == "FeatureLevelRecord":
@@ -215,5 +215,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _shown(record: Any, without: str = "") -> StateMessage:
-    """Return the record in the highest version, as changes may have set fields that its own version doesn't have."""
+    """Return a record in its highest version, because changes may have set fields that its own version lacks."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

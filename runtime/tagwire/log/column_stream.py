@@ -1,8 +1,8 @@
 """`tagwire.log.columns`: the records, or the batch headers, of a log as Arrow columns.
 
-The native engine reads batches directly into columns. Batches that it rejects, and cases that only Python can decide
-(zeros at the end, bytes of two possible formats), are read by `tagwire.log.read`, which raises errors with their
-position. Without the native engine, all batches are read that way, and pyarrow makes the arrays.
+The native engine reads batches directly into columns. If it rejects a batch, or only Python can decide a case (zeros at
+the end, bytes of two possible formats), `tagwire.log.read` reads the batch and raises errors with their position.
+Without the native engine, Python reads all batches, and pyarrow makes the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""The maximum size of one array: its rows, and the log bytes that they are read from."""
+"""The maximum size of one array, in bytes, and of the log bytes that its rows are read from."""
 _ERRORS: Final = ("raise", "skip")
 
 
@@ -59,13 +59,13 @@ def columns(
     header (in message set formats: each outermost message); nothing is decompressed, and no checksum is verified. Rows
     begin at `start_offset`; `format`, `only`, `strict`, `partial` and `from_log_start` are as in `tagwire.log.read`.
 
-    For an invalid batch, "raise" raises its LogError after the rows before it; "skip" continues after the batch, as
-    `salvage` does, and adds the skipped range to `skipped`.
+    At an invalid batch, `errors="raise"` raises LogError after the rows before the batch. With "skip", reading
+    continues after the batch, as `salvage` does, and `skipped` lists the skipped range.
 
     `message`, a class, adds a last column `message`: the decoded values in the given version, or only their `fields`. A
-    record of a coordinator or metadata log needs no version, because it states its own; records of another type give
-    null. A value that can't be decoded raises its DecodeError or UnsupportedVersionError, with the row in its array;
-    with "skip" it is null.
+    record of a coordinator or metadata log contains its version, so none is needed; records of another type give null.
+    A value that can't be decoded raises its DecodeError or UnsupportedVersionError, with the row in its array; with
+    "skip" it is null.
 
     Raises LogPathError, FormatError, ColumnError, and the errors of `tagwire.arrow.schema`, at once.
     """
@@ -82,10 +82,10 @@ def columns(
 def arrays_between(
     scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
 ) -> Iterator[Any]:
-    """Yield the records of the batches in a file that begin from `start` to before `end`, as arrays of these columns.
+    """Yield the records of the batches that begin between two positions of a file, as arrays of these columns.
 
-    `start` is the position of a batch. Leaves out records below `first_offset` and, with `cut_off`, a batch that is cut
-    off at the end. Raises LogError after yielding the rows before the invalid batch.
+    `start` is the position of a batch; a batch at `end` is not read. Records below `first_offset` are left out and,
+    with `cut_off`, a truncated batch at the end. Raises LogError after yielding the rows before the invalid batch.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -114,7 +114,7 @@ class ReadOptions(NamedTuple):
     verified: bool = False
     """Whether the caller has verified the batches' checksums before it reads headers only."""
     ordered: bool = False
-    """Whether to reject a batch whose base offset is not above the previous batch."""
+    """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
 
 
 class LogColumns:
@@ -131,7 +131,7 @@ class LogColumns:
         self.wanted = wanted
         self.payload = payload
         self.root = self.gathered = records
-        """The struct of all columns, and the struct of the columns that are read from batches."""
+        """The struct of all columns (`root`), and the struct of the columns that are read from batches (`gathered`)."""
         if payload is not None:
             self.root = Column("", "+s", children=(*records.children, payload.column))
             self.gathered = payload.with_sources(records, wanted.formats)
@@ -233,7 +233,7 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Yield the arrays that fill up within a file, or within its batches before `end`; keep the remaining rows."""
+        """Read the batches of a file that begin before `end`. Yield each full array; keep the remaining rows."""
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -284,7 +284,7 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch with invalid records, which is returned as well, or the bytes up to the next batch."""
+        """Skip a batch with invalid records, or the invalid bytes before the next batch. Return the batch, if any."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -343,7 +343,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
 
 
 class GatheredRows:
-    """Like `tagwire._columns.RecordColumns`, but Python adds all the rows."""
+    """Collects rows like `tagwire._columns.RecordColumns`, but in pure Python."""
 
     def __init__(self, root: Column) -> None:
         self.root = root
@@ -352,17 +352,17 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        """Continue in another file."""
+        """Begin to read a file at a position."""
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at a position."""
+        """Continue reading at a position; with None, the last offset stays as it is."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return why Python has to read the next batch; "done" at the end."""
+        """Return "unclear" if Python must read the next batch, "full" if the array is full, or "done" at the end."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""The columns of a log: one table row each, with name, Arrow type, and the source of the value.
+"""The columns of a log, as tables: each row has a column's name, its Arrow type, and the source of its values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
-native engine fills them without objects (`Source`); where it can't, objects give the same values.
+native engine fills columns directly from bytes (`Source`). Where it can't, the same values come from record objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,11 +39,11 @@ class Source(NamedTuple):
     kind: str
     name: str
     only_if: str = ""
-    """An attribute bit; without it the value is null."""
+    """The name of an attribute bit. If a batch does not have it set, the value is null."""
 
 
 class LogColumn(Column):
-    """A column of a log. `value` gets it from a `Record`, or from a `RecordBatch` for values that its records share."""
+    """A column of a log. `value` is called with a `Record`, or with a `RecordBatch` if its records share the value."""
 
     __slots__ = ("of_header", "source", "value")
 
@@ -76,7 +76,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return None for a wrapper, whose base offset is in its compressed messages."""
+    """Return the base offset; None for a wrapper, whose base offset is inside its compressed messages."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -126,7 +126,7 @@ _OF_RECORD: Final = (
 _HEADERS: Final = "headers"
 LEVELS: Final = ("record", "batch")
 _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
-"""Formats of numbers, and the first number above their range."""
+"""Arrow formats of integers, and the first number above the range of each."""
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
@@ -137,7 +137,7 @@ def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
 
 
 def _headers(formats: FormatSet) -> LogColumn:
-    """Return the column of headers: keys are strings, or int32 if all formats with headers have int32 keys."""
+    """Return the column of headers. Keys are strings, or int32 if all formats with headers have int32 keys."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
@@ -158,7 +158,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Whether native code can read header keys: all formats have one key type, or no column needs the keys."""
+    """Return whether native code can read header keys: all have one type, or no column needs them."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -170,7 +170,7 @@ def column_names(level: str) -> list[str]:
 
 
 def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
-    """Return the struct of the named columns, or of all for None. Raises ColumnError for unknown names."""
+    """Return a struct of the named columns, or of all if `names` is None. Raises ColumnError for unknown names."""
     if level not in LEVELS:
         raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
@@ -225,7 +225,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
     return values
 
 
-# Decode the messages in record keys and values into one more column of a log.
+# Decode the messages in record keys and values into an additional column of a log.
 #
 # Records of coordinators and of the metadata log begin with their type and version, so each row has its own version,
 # and rows of other types are null. For any other message, the caller gives one version for all values.
@@ -241,11 +241,11 @@ _SOURCES: Final = {
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""The version given to a value that is too short to have a version. No message has it, so the value is rejected."""
+"""The version of a value that is too short to contain a version. No message has it, so the value is rejected."""
 
 
 class Payload:
-    """A message to decode, and how. Raises ColumnError, UnsupportedVersionError, SchemaError."""
+    """The message type to decode, and its options. Raises ColumnError, UnsupportedVersionError, SchemaError."""
 
     def __init__(
         self, message: Any, version: int | None, fields: Iterable[str] | None, errors: str, limits: Limits
@@ -269,7 +269,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return the columns of records, followed by the missing columns that the message is decoded from."""
+        """Return the columns of records, followed by the other columns that decoding the message needs."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
@@ -278,7 +278,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return the columns of `root`, the messages last, from an array that has the other columns."""
+        """Return `array` with the decoded messages as its last column, and with the columns of `root`."""
         if native:
             from tagwire._columns import with_message
 
@@ -315,7 +315,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):  # longer than necessary
+            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):  # a varint that is longer than necessary
                 return None, None
             numbers.append(number)
         if numbers[:2] != [_FRAME_VERSION, self.message.API_KEY]:

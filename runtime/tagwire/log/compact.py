@@ -1,8 +1,9 @@
 """Compact a partition offline, into a new folder.
 
-Makes three passes over the log, each in the memory of one batch: headers and markers (`tagwire.log.batch_summary`),
-the last offset of every key, and writing the batches with the remaining records (`tagwire.log.rewriting`). The rules
-are in `tagwire.log.compaction`. Segments that are not compacted, such as the active one, are copied byte by byte.
+Compaction makes three passes, each with one batch in memory: it reads headers and markers
+(`tagwire.log.batch_summary`), finds the last offset of every key, and writes the remaining records
+(`tagwire.log.rewriting`). The rules are in `tagwire.log.compaction`. Segments that are not compacted, such as the
+active one, are copied byte by byte.
 """
 
 import shutil

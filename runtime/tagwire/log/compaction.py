@@ -46,14 +46,14 @@ _DIGEST: Final = 16
 
 
 class LastOfKeys(Protocol):
-    """Knows which records are the last of their keys."""
+    """Decides which records are the last records of their keys."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Whether no record with this key has a higher offset."""
+        """Return whether no record with this key has a higher offset."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with their facts; None if the caller must use `is_last`."""
+        """Return a batch's records with the fact bits of each record; None if the caller must use `is_last`."""
         ...
 
 
@@ -66,11 +66,11 @@ class KeyMap:
         self._offsets: dict[bytes, int] = {}
 
     def put(self, key: bytes, offset: int) -> None:
-        """Add a record with this key; offsets ascend."""
+        """Add a record. Callers add records in the order of their offsets."""
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Whether no record added so far has this key and a higher offset."""
+        """Return whether no record added so far has this key and a higher offset."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
@@ -94,12 +94,12 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Whether this offset is the last of its key."""
+        """Return whether this offset is the last of its key."""
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return the records of a batch with their facts; None if native code can't read them."""
+        """Return the records of a batch with the fact bits of each record; None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -158,7 +158,7 @@ class Compaction:
         self.include_active = include_active
         """Whether to compact the last segment, which brokers leave alone."""
         self.drop_keyless = drop_keyless
-        """Remove records without a key, instead of rejecting them."""
+        """Whether to remove records without a key, instead of rejecting them."""
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
         """Join neighboring segments up to this size in bytes; 0 joins none."""
@@ -167,7 +167,7 @@ class Compaction:
         self.skip = skip
         """Called with the error of each part that can't be read; None to raise the first error."""
         self.silent = _ignore if skip else None
-        """`skip` for the passes before the last one, so that each error is reported once."""
+        """Replaces `skip` in the passes before the last one, so that each error is reported once."""
 
 
 def _ignore(error: LogError | LogPathError) -> None:
@@ -175,11 +175,11 @@ def _ignore(error: LogError | LogPathError) -> None:
 
 
 Judged = list[tuple[Record, str]]
-"""Records with their reasons."""
+"""Records, each with the reason to keep or remove it."""
 
 
 class Verdict(NamedTuple):
-    """The result for one batch."""
+    """The decision about one batch."""
 
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
@@ -190,7 +190,7 @@ class Verdict(NamedTuple):
     marker: int | None = None
     """The type of a control batch that is kept with its record."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason, if `Judge` was made with `tells`."""
+    """Each record with its reason; empty unless `Judge` was made with `tells`."""
 
 
 class Judge:
@@ -202,11 +202,11 @@ class Judge:
         self.lasts = lasts
         self.tells = tells
         self.left: set[int] = set()
-        """Producers whose open transaction still has a batch."""
+        """Producers whose open transaction still has a batch in the compacted log."""
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment; in older formats its last modification decides whether tombstones are kept."""
+        """Begin a segment. In older formats, its modification time decides whether tombstones are kept."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
@@ -288,7 +288,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the time until which tombstones and markers of a batch are kept; None without a delete horizon."""
+        """Return the time until which a batch's tombstones and markers are kept; None in formats without this time."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -305,7 +305,7 @@ class Judge:
         return Verdict(written, counts, kept, marker, records if self.tells else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a control batch; all records that are not transaction markers are kept."""
+        """Decide about a control batch. Control records that are not transaction markers are always kept."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
@@ -369,7 +369,10 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return the reason for each fact, and 1 for each fact that keeps a record, if a null value makes a tombstone."""
+    """Return the reason for each combination of fact bits, and a 1 for each that keeps a record.
+
+    Null values count as tombstones.
+    """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
 

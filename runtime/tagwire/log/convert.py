@@ -1,11 +1,11 @@
 """Convert a partition to another format, another codec or another batch size.
 
 Batches that already have the requested format, codec and size are copied byte by byte and not decompressed. Each
-segment becomes a segment with the same base offset and new indexes; if its positions outgrow what an index can hold, a
+segment becomes a segment with the same base offset and new indexes. If its new positions are too high for an index, a
 second segment continues it.
 
-Formats without producers and empty batches can't represent two kinds of batches: markers, which readers would take for
-records, and batches that compaction has emptied. These are left out and counted as losses.
+Formats without producers and empty batches can't represent two kinds of batches: markers, which readers would mistake
+for records, and batches that compaction has emptied. These batches are left out and counted as losses.
 """
 
 import shutil
@@ -215,7 +215,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """Writes the output of a segment, and begins another segment when its indexes would overflow."""
+    """Writes the output of a segment, and begins another segment when the indexes would overflow."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
@@ -235,7 +235,7 @@ class _Segments:
         self.writer.__exit__(kind, error, at)
 
     def append(self, seen: Seen) -> None:
-        """Write a batch."""
+        """Write a batch. If the current segment is full, begin another one."""
         if seen.batch.max_timestamp >= 0:
             self.kinds.add("timeindex")
         if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:
@@ -265,8 +265,8 @@ def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producer
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
     If several folders have one target, such as the disks of a broker, each checkpoint there gets the entries of all
-    folders; other files come from the first folder. The clean-shutdown mark is left out if producer snapshots were, so
-    that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
+    folders; other files come from the first folder. The clean-shutdown mark is not copied if producer snapshots were
+    left out, so that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
@@ -290,7 +290,7 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """Write a checkpoint with all entries; a folder that has the partition overrides the others."""
+    """Write a checkpoint with the entries of all folders. A partition's own folder overrides the others."""
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)
@@ -308,5 +308,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    if all(any((folder / name).is_dir() for folder in folders) for name in logs):  # otherwise another run decided
+    # If the target has other logs, the run that wrote them has decided about the mark.
+    if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

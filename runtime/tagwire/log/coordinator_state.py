@@ -1,9 +1,9 @@
 """The current state of the coordinators' logs: groups with their offsets, transactions, share partitions.
 
-The results are trees for `tagwire.log.state_json`. Fields have the names of the messages' JSON. In each group,
-`offsets` has the committed offsets, and every other kind of record is under its message name: the record itself if
-there is one per group, otherwise records by member, or by the key field that follows the group. New kinds of records
-need no change here.
+The results are trees for `tagwire.log.state_json`. Fields have the names that they have in the JSON of messages. In
+each group, `offsets` has the committed offsets, and every other kind of record is under its message name: the record
+itself if there is one per group, otherwise records by member, or by the key field that follows the group. New kinds of
+records need no change here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 # The state of a share group's partition: a snapshot, and the updates after it.
 #
-# An update has new batches of offsets with a delivery state and a delivery count. Where they overlap older ones, the
-# higher count wins, and with equal counts the higher state. Adjacent batches with equal state and count are joined.
-# Offsets below the start offset are finished. Source: KIP-932.
+# An update has new batches of offsets with a delivery state and a delivery count. Where batches overlap, the one with
+# the higher count takes precedence, and with equal counts the one with the higher state. Adjacent batches with equal
+# state and count are joined. Offsets below the start offset are finished. Source: KIP-932.
 
 
 class Range(NamedTuple):
-    """Offsets in one state."""
+    """A range of offsets with the same delivery count and state."""
 
     first: int
     last: int
@@ -37,7 +37,7 @@ class Range(NamedTuple):
 
 
 class SharePartition:
-    """One partition of one share group, from its snapshot on."""
+    """The state of one partition of a share group: a snapshot with later updates applied."""
 
     def __init__(self, snapshot: Entry) -> None:
         self.key = snapshot.key
@@ -63,7 +63,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return the fields of the key and the value."""
+        """Return one JSON object with the fields of the key and of the value."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -72,7 +72,7 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """Return the ranges without overlaps, from `start` on."""
+    """Resolve overlaps between ranges, and drop the offsets below `start`."""
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
     for first, after in pairwise(edges):
@@ -92,8 +92,8 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
 
 # The state of a coordinator's log: the last value of every key, with transactions resolved.
 #
-# The records of a transaction count once its commit marker is read, and never after an abort. A record keeps its own
-# offset, not the marker's: a value written in between, outside the transaction, is newer.
+# The records of a transaction take effect at its commit marker; an abort marker discards them. A record keeps its own
+# offset rather than the marker's, because a value written in between, outside the transaction, is newer.
 
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"
@@ -108,7 +108,7 @@ class Kept(NamedTuple):
 
 
 class KeyedState:
-    """The values after the entries added so far. Add them in log order."""
+    """The last value of every key, after the entries that were added in log order."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
@@ -145,7 +145,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return the identity of a key, which is the same in older versions of the key."""
+    """Return a tuple that identifies a key; older versions of the key have the same tuple."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
@@ -155,7 +155,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Return by group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
+    """Return, by group id, `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
@@ -217,7 +217,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Return the JSON of a version and a message in base64; like clients, read higher versions as the highest known."""
+    """Decode base64 of a version and a message to JSON. Like clients, treat a higher version as the highest known."""
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

@@ -2,11 +2,11 @@
 
 There are two ways to continue after an error. If the length of the invalid batch leads to a whole batch or to the end
 of the data, the length is right, and the rest of the batch is skipped without parsing, so that a record value that
-contains a batch isn't taken for one. Otherwise, each following byte is tried as the beginning of a batch. A candidate
-counts only if its length, magic byte and checksum agree, its offsets continue the earlier ones, and its records can be
-read: checksums don't cover the magic byte, and with a wrong magic byte a batch may look like another format a little
-further on. In a run of zeros only the last positions are tried, because a batch header is never all zeros. Skipped
-bytes are always reported.
+contains a batch isn't mistaken for one. Otherwise, each following byte is tried as the beginning of a batch. A
+candidate counts only if its length, magic byte and checksum agree, its offsets continue the earlier ones, and its
+records can be read. Reading them is necessary because checksums don't cover the magic byte: with a wrong one, the bytes
+of a batch may look like a batch of another format that begins a little later. In a run of zeros only the last positions
+are tried, because a batch header is never all zeros. Skipped bytes are always reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at or
 below that offset also counts if batches with ascending offsets follow it without a gap, up to the end of the file or to
@@ -28,11 +28,11 @@ from tagwire.records.header_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""The number of bytes that are searched at once: few at first, because the next batch is often near."""
+"""The maximum number of bytes to search at once. Searches begin small, because the next batch is often near."""
 
 
 class Found(NamedTuple):
-    """A whole batch."""
+    """A whole batch and its position."""
 
     position: int
     batch: PlacedBatch
@@ -47,9 +47,9 @@ class Damage(NamedTuple):
 
 
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
-    """Yield every byte of the file, from a position to its end or to the zeros at its end, as batches and damage.
+    """Yield the batches and the damaged ranges, which together cover all bytes from a position to the end of the data.
 
-    `last` is the last offset before the position. Records in a batch may still be invalid; reading them shows that.
+    `last` is the last offset before the position. Records in a batch may still be invalid, which reading them shows.
     """
     while not scan.ends_at(position):
         try:
@@ -143,7 +143,7 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Return where a run of batches breaks off; None if it reaches an offset above `last` or the end of the file."""
+    """Return the position where a run of batches breaks off; None if it passes `last` or reaches the file's end."""
     while (position := position + batch.size) < len(scan.data):
         try:
             following = scan.batch(position)
@@ -158,6 +158,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Whether each record has bytes after its value: the number of its headers."""
+    """Return whether each record has bytes after its value: the number of its headers."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

@@ -19,9 +19,10 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Whether a folder is a partition: it has segments, or it has a partition's name and no subfolders.
+    """Return whether a folder is a partition: it has segments, or a partition's name and no subfolders.
 
-    Log folders may be named like a partition: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
+    A log folder may have a name like a partition's, such as kafka-logs-1 (a second broker) or data-0 (a volume). Raises
+    OSError.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -35,8 +36,8 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and below it, in name order. Raises LogPathError.
 
-    Hidden folders are skipped, because they are being written, unless they are named like a partition. A link to a
-    folder that is searched anyway does not list its partitions twice.
+    Hidden folders are skipped, because they are still being written, unless they are named like a partition. A link to
+    a folder that is searched anyway is skipped, so that its partitions are not listed twice.
     """
     return map(Partition, partition_folders(path))
 
@@ -66,7 +67,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Whether a link's target is searched anyway, or contains the link."""
+    """Return whether a link's target is searched anyway, or contains the link."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -75,7 +76,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 class LogDirectory:
-    """A log folder (`log.dirs` of a broker). Raises LogPathError; the checkpoints raise LogError."""
+    """A log folder, one of a broker's `log.dirs`. Raises LogPathError; the checkpoint properties raise LogError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -96,7 +97,7 @@ class LogDirectory:
 
     @property
     def was_stopped_cleanly(self) -> bool:
-        """Whether the broker shut down cleanly; otherwise, ends of segments may be missing."""
+        """Whether the broker shut down cleanly. If not, ends of segments may be missing."""
         return (self.path / ".kafka_cleanshutdown").exists()
 
     @property
@@ -144,11 +145,11 @@ def read(
     Begins with the batch that holds `start_offset`, or with the next one if compaction removed it; the batch may begin
     at a lower offset. `format`, `only` and `strict` are as for `tagwire.records.read_batches`. With `from_log_start`,
     batches that the folder's log-start-offset-checkpoint marks as deleted are left out (folders only). With `partial`,
-    a batch that is cut off at the end of the log is left out. Zeros up to the end of a file, as in an active segment,
-    end its data. `skip` is as for `Segment.batches`: if it is given, reading continues after damage.
+    a truncated batch at the end of the log is left out. Zeros up to the end of a file, as in an active segment, end its
+    data. `skip` is as for `Segment.batches`: if it is given, reading continues after damage.
 
-    Raises LogPathError at once if there is no log, FormatError for an unknown name, and while reading LogError at the
-    first invalid batch.
+    Raises LogPathError at once if there is no log, and FormatError for an unknown name. While reading, raises LogError
+    at the first invalid batch.
     """
     formats = format_set(format, only=only, strict=strict)
     where = Path(path)

@@ -21,7 +21,7 @@ _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
-"""The number of characters held in memory."""
+"""The number of characters to collect before they are yielded."""
 
 
 def _header(file: str, batch: RecordBatch) -> str:
@@ -56,11 +56,11 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""More members for a record's line, as JSON strings by name; `value` replaces the value."""
+"""Returns more members for a record's line, as JSON strings by name; `value` replaces the record's value."""
 
 
 Keep = Callable[[Record], bool]
-"""Whether to print a record."""
+"""Returns whether to print a record."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:

@@ -1,11 +1,11 @@
 """Read the bytes of a segment file on demand.
 
-Brokers cut segments while others read them: they remove the zeros at the end when they roll, and records when they
-follow a new leader. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read with
-pread. A short read is an error.
+Brokers truncate segments while other processes read them: rolling a segment removes the zeros at its end, and following
+a new leader removes records. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read
+with pread. A short read is an error.
 
-Sequential readers request small adjacent slices, so a window of the file is kept. After a jump only a page is read:
-reading headers alone does not read the records between them.
+Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only a page is read,
+so that reading only headers does not read the records between them.
 """
 
 import os
@@ -68,7 +68,7 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Hide the bytes from this position on."""
+        """Hide the bytes from position `end` on; None hides nothing."""
         if end is not None:
             self._size = min(self._size, end)
 
@@ -77,7 +77,7 @@ class FileBytes:
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
-        """Drop the window, so that later changes of the file are seen."""
+        """Drop the cached window, so that changes of the file become visible."""
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:

@@ -1,7 +1,7 @@
 """Check the index files of a segment in the same pass as its batches.
 
-Entries and batches both ascend, so each rule remembers the next entry to check and checks the entries that the current
-batch decides.
+Offsets ascend both in entries and in batches, so each rule remembers the next entry to check and checks the entries
+that the current batch decides.
 
 Brokers have changed what they write into offset indexes: the first offset of an append (0.8, 0.9), its last offset
 (0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. Readers can use all
@@ -44,7 +44,7 @@ class OffsetIndexRule(IndexRule):
         self.next = 0
         self.last_offset = index.base_offset - 1
         self.open: deque[tuple[int, OffsetEntry]] = deque()
-        """Entries whose position was passed, but whose offset was not seen yet."""
+        """Entries whose position has been passed, but whose offset has not been found yet."""
         for number in index.not_ascending():
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
@@ -145,7 +145,7 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the remaining entries, all of which break a rule, until enough problems are kept; count the others."""
+    """Yield the numbers of the remaining entries, all invalid, until enough problems are kept; count the others."""
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number

@@ -4,8 +4,8 @@
     .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
     .txnindex    int16 version, then an AbortedTxn of the archive
 
-The first two are preallocated while their segment is active, and then end in zeros, which are not entries. They are
-kept as bytes, because most entries are never used.
+While a segment is active, its first two indexes are preallocated and end in zeros, which are not entries. Entries are
+kept as bytes, because most of them are never used.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,14 +29,14 @@ _MOST_BYTES: Final = 1 << 26
 
 
 class OffsetEntry(NamedTuple):
-    """The offset is found at this position or later."""
+    """An entry of an offset index: the batch with this offset is at this position or later."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """No record up to this offset has a later timestamp."""
+    """An entry of a time index: no record up to this offset has a later timestamp."""
 
     timestamp: int
     offset: int
@@ -52,7 +52,7 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file. Raises LogPathError, and LogLimitError with this rule above `most` bytes.
+    """Return all bytes of a small file. Raises LogPathError, and LogLimitError with `rule` above `most` bytes.
 
     Brokers keep these files small. A large file is a sparse file made as an attack, or a file of another kind.
     """
@@ -68,7 +68,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
 
 
 class _Index:
-    """Entries of one width, in a bytes object. Raises LogError if the last entry is incomplete."""
+    """Index entries of a fixed size, stored as bytes. Raises LogError if the last entry is incomplete."""
 
     LAYOUT: ClassVar[Struct]
 
@@ -94,7 +94,7 @@ class _Index:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """Yield the number of each entry that is not above the previous one, without an object per entry."""
+        """Yield the number of each entry that is not above the previous entry, without making an object per entry."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -126,7 +126,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which this offset is found; 0 if no entry is nearer."""
+        """Return a position from which a reader finds this offset; 0 if no entry is at or below the offset."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
@@ -147,7 +147,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """Return an offset from which records of this timestamp or later are found."""
+        """Return an offset from which a reader finds all records of this timestamp or later."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 
@@ -158,7 +158,7 @@ def read_transaction_index(path: Path) -> list[AbortedTransaction]:
 
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Yield each entry after its position in the file. Raises LogError."""
+    """Yield each entry as (position in the file, entry). Raises LogError."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0
@@ -179,10 +179,10 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
 
 # Find single entries of an `.index` or `.timeindex` by bisection.
 #
-# The index of a 1 GiB segment has about 65,000 entries, and the index of an active segment is preallocated to 10 MiB.
-# A lookup reads only the few entries that it compares. It assumes that entries ascend and that zeros follow the last
-# entry only, so its result is a hint, which the caller compares with the batch at that position.
-# `tagwire.log.indexes` reads all entries, and `verify` checks them.
+# The index of a 1 GiB segment has about 65,000 entries, and the index of an active segment is preallocated to 10 MiB. A
+# lookup reads only the few entries that it compares. It assumes that entries ascend and that only the last entry is
+# followed by zeros, so its result is a hint, which the caller compares with the batch at that position. `OffsetIndex`
+# and `TimeIndex` read all entries, and `verify` checks them.
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):
@@ -221,7 +221,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """Open an index file; `layout` is `LAYOUT` of its class in `tagwire.log.indexes`. Raises LogPathError."""
+    """Open an index file; `layout` is the `LAYOUT` of `OffsetIndex` or `TimeIndex`. Raises LogPathError."""
     try:
         file = FileIO(path)
     except OSError as error:

@@ -77,7 +77,7 @@ class Partition:
         return tuple(self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """Iterate over the files of the folder at the time of listing, which may be many."""
+        """Iterate over `files` without making a tuple, because a folder may have many files."""
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -131,11 +131,10 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, from the batch with `start_offset` on, or from the next one in a gap.
+        """Yield the batches of all segments, beginning with the batch that has `start_offset`, or the next batch.
 
         With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`,
-        leave out a batch that is cut off at the end of the last segment. `skip` is as for `Segment.batches`. Raises
-        LogError.
+        leave out a truncated batch at the end of the last segment. `skip` is as for `Segment.batches`. Raises LogError.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
@@ -172,7 +171,7 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield the segments from the one that may have this offset, each with whether to search it for the offset.
+        """Yield the segments, beginning with the one that may have this offset, each with whether to search for it.
 
         If the first segment turns out not to have the offset, reading begins at the start of the next segment.
         """
@@ -185,7 +184,10 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The `leader-epoch-checkpoint`, or in tiered storage the last segment's; empty if none. Raises LogError."""
+        """The entries of the leader epoch checkpoint; in tiered storage, of the last segment's. Raises LogError.
+
+        Empty without a checkpoint.
+        """
         path = self.path / "leader-epoch-checkpoint"
         if path.is_file():
             return read_leader_epochs(path)
@@ -219,7 +221,8 @@ class Partition:
     def _snapshots(self) -> dict[int, Path]:
         """Return the path of each `.snapshot` by its offset.
 
-        Tiered storage names a snapshot after the first offset of the previous segment, so the last one is left out.
+        Tiered storage names a snapshot after the first offset of the previous segment, so the last snapshot is left
+        out.
         """
         bases = sorted({name.base_offset for _, name in self._named("log")})
         behind = dict(pairwise(bases))
@@ -262,14 +265,14 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Yield each segment with the next one, the last segment with None. A partition may have no segments."""
+    """Return pairs of each segment and the next segment; the last segment is paired with None."""
     return zip(segments, (*segments[1:], None), strict=False)
 
 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`; if it fails or is suspect, and the folder has other files by now, read again.
+    """Return `read(partition)`. If it fails or is suspect, and the folder's files have changed, read again.
 
     A running broker compacts and deletes segments. If that happens between listing the folder and reading its files, a
     sound log looks damaged. Raises LogError, LogPathError.

@@ -29,7 +29,7 @@ _MESSAGE: Final = 34
 
 
 class BatchSize(NamedTuple):
-    """The bounds of new batches. A batch has as many records as both allow, but at least one; None is unbounded."""
+    """Limits of a new batch. It has as many records as both limits allow, but at least one; None is no limit."""
 
     bytes: int | None = None
     """The size of the batch before compression, in bytes."""
@@ -51,7 +51,7 @@ Key = tuple[Any, ...]
 
 
 def as_they_are(batches: Placed) -> Iterator[Piece]:
-    """Yield each batch as a piece."""
+    """Yield each batch as a piece, unchanged."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
@@ -266,7 +266,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add to a sequence number, wrapping from the highest to 0; -1 means none and stays -1."""
+    """Add to a sequence number, wrapping from the highest to 0; -1, which means no sequence number, stays -1."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 

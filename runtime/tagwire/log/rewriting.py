@@ -1,8 +1,8 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-Each segment becomes a segment and keeps its modification time, which in older formats tells how old a tombstone is. An
-empty segment is removed, unless it is the first one of the log. Segments are joined by size alone (`groups`), and each
-group can be written separately: of the log before a group, only open transactions matter, and `look_back` finds them.
+Each new segment keeps the modification time of its source, from which older formats determine the age of tombstones. An
+empty segment is removed, unless it is the first one of the log. Segments are joined only by size (`groups`), and each
+group can be written separately: the only state from before a group is its open transactions, which `look_back` finds.
 """
 
 import os
@@ -85,7 +85,7 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Read the transactions in the segments before the first written one, from an offset on."""
+        """Read the transactions in the segments before the first written one, beginning at offset `begin`."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction

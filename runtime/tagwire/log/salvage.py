@@ -79,7 +79,7 @@ def salvage(
 
 
 class _EpochRun(NamedTuple):
-    """Consecutive batches of one leader."""
+    """Consecutive batches with the same leader epoch."""
 
     epoch: int
     offset: int
@@ -107,7 +107,7 @@ class _Salvage:
         self._copy(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
-        """Keep the intact batches of a segment, below the base offset of the next one."""
+        """Keep the intact batches of a segment that end below `next_base`, the base offset of the next segment."""
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
@@ -129,7 +129,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            if not seen.is_whole:  # its checksum is right, but it would stop every consumer
+            if not seen.is_whole:  # the checksum is right, but the batch would stop every consumer
                 self._lost += batch.size
                 continue
             writer.append(seen)
@@ -138,7 +138,7 @@ class _Salvage:
             self.last_offset = batch.last_offset
 
     def _choose(self, scan: Scan, begin: int, end: int) -> list[_Span]:
-        """Return the spans of the batches to keep; the other batches are problems."""
+        """Return the spans of the batches to keep, and report all other bytes as problems."""
         spans = []
         try:
             for piece in pieces(scan):
@@ -197,7 +197,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the checkpoint, which also has leaders without batches; rebuild it if most batches contradict it."""
+        """Copy the checkpoint, which also lists leaders without batches; rebuild it if most batches contradict it."""
         if not path.is_file():
             return
         try:
@@ -216,7 +216,7 @@ class _Salvage:
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
-        """Copy properties, if they can be read."""
+        """Copy a properties file, if it can be read."""
         if path.is_file():
             try:
                 read_properties(path)

@@ -4,8 +4,8 @@ A segment may be larger than memory, so batches are read one by one (`tagwire.lo
 don't keep the file open. The header alone gives the end of a batch, so batches before a requested offset are skipped
 unread.
 
-An active segment may be preallocated: zeros follow its last batch up to its full size. No batch begins with zeros,
-because a batch has a length. So zeros up to the end of the file end the data.
+An active segment may be preallocated, with zeros from its last batch up to its full size. No batch begins with zeros,
+because a batch has a length, so a run of zeros up to the end of the file is the end of the data.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from tagwire._records import HeaderSearch
 
 Skip = Callable[[LogError | LogPathError], object]
-"""A callback for errors: called for each part of a log that can't be read and is left out."""
+"""A callback for errors, called for each part of a log that can't be read and is left out."""
 
 
 class PlacedBatch(RecordBatch):
-    """A batch of a file. Reading its records raises LogError with the file and the byte position.
+    """A batch in a file. Reading its records raises LogError with the file and the byte position.
 
     `skip`, if set, is called with the error instead, and the batch ends before the invalid record.
     """
@@ -93,15 +93,15 @@ class PlacedBatch(RecordBatch):
             return super().__len__()
 
     def walk(self) -> Walk:
-        """Walk the records as in `RecordBatch`. Raises LogError."""
+        """Return a `Walk` through the records, as in `RecordBatch`. Raises LogError."""
         with self._placing():
             return super().walk()
 
 
 _HEAD: Final = 17
-"""The size of a header up to the magic byte in v0, v1 and v2, in bytes."""
+"""The size of a header up to and including the magic byte in v0, v1 and v2, in bytes."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""The rules that a batch of another format with the same magic byte may break."""
+"""A batch that breaks one of these rules may be a valid batch of another format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 
@@ -115,7 +115,7 @@ class BatchSpan(NamedTuple):
 
 
 class Scan:
-    """The batches of one file; `format` as for `tagwire.records.read_batches`."""
+    """Finds the batches of one file; `format` is as for `tagwire.records.read_batches`."""
 
     def __init__(self, file: str, data: Bytes, format: Any = "auto", limits: Limits = DEFAULT_LIMITS) -> None:
         self.file = file
@@ -129,9 +129,9 @@ class Scan:
         """The format of the batch whose size was read last, if its header is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch from a position on, with its position. Raises LogError at the first invalid batch.
+        """Yield each batch as (position, batch), beginning at a position. Raises LogError at the first invalid batch.
 
-        With `partial`, a batch that is cut off at the end is left out.
+        With `partial`, a truncated batch at the end is left out.
         """
         while not self.ends_at(position):
             try:
@@ -144,7 +144,7 @@ class Scan:
             position += batch.size
 
     def ends_at(self, position: int) -> bool:
-        """Whether the data end at a position: at the end of the file, or before zeros to its end."""
+        """Return whether the data ends at a position: only zeros, or nothing, are left in the file."""
         if self.data[position : position + _HEAD].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
@@ -228,7 +228,7 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # unknown after varints, or two formats fit
+        if known is None or not known.gives_last_offset:  # two formats fit, or the offset follows varints
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         header = self.data[position : position + LONGEST]

@@ -79,11 +79,11 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches, from the batch with `start_offset` on, or from the next one in a gap.
+        """Yield the batches, beginning with the batch that has `start_offset`, or the next batch in a gap.
 
-        Makes one pass, in the memory of one batch. Raises LogError at the first invalid batch. With `partial`, a last
-        batch that is cut off is left out. If `skip` is given, it is called with the error of each invalid part instead:
-        bytes that are not a batch, and records of a batch from the first invalid one on.
+        Makes one pass with one batch in memory. Raises LogError at the first invalid batch. With `partial`, a truncated
+        last batch is left out. If `skip` is given, it is called with the error of each invalid part instead: bytes that
+        are not a batch, and records of a batch from the first invalid one on.
         """
         for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
@@ -97,7 +97,7 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch of `batches` after its position in the file."""
+        """Yield each batch of `batches` as (position in the file, batch)."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
@@ -133,7 +133,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # reading on from there raises the error, or skips a batch that is cut off
+            pass  # reading from that position raises the error, or skips a truncated batch
         return start
 
     # ------------------------------------------------------------ index files
@@ -148,7 +148,7 @@ class Segment:
         return path if path.is_file() else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """Return the `.index` entry at or before an offset, or the last entry; None if there is none.
+        """Return the `.index` entry at or before an offset, by default the last entry; None without such an entry.
 
         Only a few entries are read. Raises LogError.
         """
@@ -162,19 +162,19 @@ class Segment:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The `.index`. Raises LogError."""
+        """The `.index` file, or None without one. Raises LogError."""
         path = self.beside("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The `.timeindex`. Raises LogError."""
+        """The `.timeindex` file, or None without one. Raises LogError."""
         path = self.beside("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The `.txnindex`, empty if there is none. Raises LogError."""
+        """The entries of the `.txnindex` file; empty without the file. Raises LogError."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
 

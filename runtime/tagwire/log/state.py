@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
-"""The logs that have a state, and the name of each state."""
+"""The name of each log's state."""
 
 Placed = tuple[Segment, int, RecordBatch]
-"""A batch, after its segment and its position in the segment."""
+"""A segment, the position of a batch in the segment, and the batch."""
 Tell = Callable[[int], None]
 """Called with the number of segment bytes read since the last call."""
 
@@ -92,7 +92,7 @@ class _Reading(NamedTuple):
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
-    """Return the states by name, as trees of `tagwire.log.state_json`."""
+    """Return the states by name, as trees for `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
     seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:

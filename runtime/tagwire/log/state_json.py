@@ -1,4 +1,4 @@
-"""Convert a state, which is dicts and lists around messages, to JSON values or a JSON string.
+"""Convert a state (dicts and lists that contain messages) to JSON values or a JSON string.
 
 A large state consists mostly of messages. Their JSON comes from `to_json_text`, which the native engine writes without
 making dicts.
@@ -24,7 +24,7 @@ _MEMBER: Final = "\n" + " " * _INDENT
 
 @dataclass(frozen=True, slots=True)
 class StateMessage:
-    """A message of a state in a version. Its sensitive values are hidden: a state is a report, not the data."""
+    """A message of a state in a version. Sensitive values are hidden, because a state is a report, not a copy."""
 
     message: Any
     version: int
@@ -53,7 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Whether some values of the message are hidden or left out."""
+        """Return whether some values of the message are hidden or left out."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

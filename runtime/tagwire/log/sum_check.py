@@ -1,7 +1,7 @@
 """Check whether a candidate for a batch has a wrong checksum, without reading all its bytes.
 
-Only the header and the checksum are checked, with the same error as reading the batch. Reading the batch finds other
-errors.
+Only the header and the checksum are checked, and a wrong checksum raises the same error as reading the batch does.
+Other errors are found when the batch is read.
 """
 
 from array import array
@@ -95,7 +95,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """The checksums of one file, and the check of candidates."""
+    """Computes the checksums of one file, and checks candidates for batches."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -103,9 +103,9 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if no batch of these formats can be at a position, because the checksum is wrong.
+        """Raise LogError if the checksum shows that no batch of these formats begins at a position.
 
-        A batch whose length does not fit is rejected anyway.
+        A format in which the length does not fit is ignored, because reading the batch rejects it anyway.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
@@ -120,7 +120,7 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch of one of these formats may begin at a position, by its length and checksum.
 
-        `header` has the bytes there. Never raises, because crafted bytes can make every position a candidate.
+        `header` has the bytes at the position. Never raises, because crafted bytes can make every position a candidate.
         """
         left = len(self._data) - position
         for each in formats:

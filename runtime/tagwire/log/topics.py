@@ -25,7 +25,7 @@ INTERNAL_TOPICS: Final = {
     "__cluster_metadata": "cluster",
     "__remote_log_metadata": "remote-log",
 }
-"""Topic to the name of its log, as in `Registry.decode_record`."""
+"""The name of each topic's log, as in `Registry.decode_record`."""
 
 _KEYED: Final = ("group", "transaction", "share")
 
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """The message in a record of an internal topic."""
 
     name: str
-    """The message's name; of a key and a value, the key's name without "Key"; of a marker, its type."""
+    """The message's name. A key and its value have the key's name without "Key"; a marker has its type."""
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any

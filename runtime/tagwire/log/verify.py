@@ -1,6 +1,6 @@
 """Check logs against the rules: every file with its problems and their positions.
 
-One pass over each segment, in the memory of one batch, checks its batches, records and index files. After damage,
+One pass over each segment, with one batch in memory, checks its batches, records and index files. After damage,
 checking continues with the next whole batch (`tagwire.log.damage`).
 """
 
@@ -61,7 +61,7 @@ def verify_partition(
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
     If a running broker has compacted or deleted segments in the meantime, the partition is read again, and only
-    problems that are still there are reported. A segment between others that is gone by then is a problem itself.
+    problems that still exist are reported. A segment that was removed from between other segments is also a problem.
     `tell`, if given, is called with the number of segment bytes read since the last call.
     """
 
@@ -75,7 +75,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # reported with its file
+    except (LogError, LogPathError):  # the error is reported with the file
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -207,7 +207,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Make a check that only reads the file."""
+    """Return a check that reads a file and reports only the errors that reading raises."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

@@ -1,8 +1,8 @@
 """Measure what another format would change about logs: bytes before and after, uncompressed and compressed, and time.
 
 A fair comparison changes one thing. So both sides are encoded again and compressed by the same library, batch by batch:
-`before` in the batch's own format (or in `against`), `after` in the new one. The current size of the files is counted
-separately (`bytes`). Nothing is written.
+`before` in the batch's own format (or in `against`), `after` in the new format. The current size of the files is
+counted separately (`bytes`). Nothing is written.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ def fill_of(records: int) -> str:
 
 
 class Measure:
-    """Counts of batches, in bytes unless stated."""
+    """Measurements of one kind of batch, in bytes unless stated otherwise."""
 
     __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
 
@@ -49,10 +49,10 @@ class Measure:
         """The number of compared batches; `records` counts their records."""
         self.records = 0
         self.unpacked_before = 0
-        """Uncompressed bytes before and after."""
+        """Uncompressed bytes before the conversion, and in `unpacked_after` after it."""
         self.unpacked_after = 0
         self.packed_before = 0
-        """Bytes before and after, compressed with the batch's codec by the same library."""
+        """Compressed bytes before the conversion, and in `packed_after` after it, by one library and codec."""
         self.packed_after = 0
         self.head_before = 0
         """The part of the uncompressed bytes that is not records, before and after; 0 in message set formats."""
@@ -66,7 +66,7 @@ class Measure:
         """Processor time to read and convert."""
 
     def counts(self) -> dict[str, Any]:
-        """Return every count as a JSON value that `of` reads."""
+        """Return all counts as JSON values, from which `of` makes a Measure."""
         counts = {name: getattr(self, name) for name in self.__slots__}
         return counts | {"head_saved": sorted(self.head_saved.items())}
 
@@ -93,12 +93,12 @@ class Measure:
 
     @property
     def saved_per_batch(self) -> float:
-        """Average bytes saved per header."""
+        """The average number of header bytes saved per batch."""
         return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
 
     @property
     def saved_per_record(self) -> float:
-        """Average uncompressed bytes saved per record."""
+        """The average number of uncompressed bytes saved per record, without headers."""
         saved = self.saved_unpacked - (self.head_before - self.head_after)
         return saved / self.records if self.records else 0.0
 
@@ -190,7 +190,7 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the measures summed by the `name` of each kind, or one empty measure."""
+        """Return the measures, summed over kinds with the same `name`; one empty measure if there are none."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)

@@ -94,7 +94,7 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Whether the path still names the opened file."""
+    """Return whether the path still names the opened file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:

@@ -1,6 +1,6 @@
 """Write segments with new indexes.
 
-An index has an entry for the first batch after every 4096 bytes, the default of brokers. A time index has one more
+An index has an entry for the first batch after every 4096 bytes, the default of brokers. A time index has an additional
 entry at its end.
 """
 
