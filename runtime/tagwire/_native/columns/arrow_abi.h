@@ -1,4 +1,4 @@
-/* The two structs of the Arrow C data interface, as its specification defines them. */
+/* The structs of the Arrow C data interface, as its specification defines them. */
 #ifndef TAGWIRE_ARROW_ABI_H
 #define TAGWIRE_ARROW_ABI_H
 

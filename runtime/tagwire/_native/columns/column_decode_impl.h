@@ -1,7 +1,7 @@
-/* The hot loop of decoding into columns: rows of bytes to Arrow buffers, without the GIL.
+/* The main loop of decoding into columns: convert rows of bytes to Arrow buffers, without the GIL.
  *
- * This makes the same checks as decode.h, in the same order. Functions return 0 or an error code. After an error the
- * whole row is removed (tw_truncate), so functions need not undo anything.
+ * The checks and their order are the same as in decode.h. Functions return 0 or an error code. After an error,
+ * tw_truncate removes the whole row, so functions need not undo anything.
  */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* a list of structs: a tag and its bytes */
+    if (s->unknown_slot >= 0) { /* a list of structs, each a tag and its bytes */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -35,7 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a tagged field of `size` bytes; `seen` has a bit for each known tag. */
+/* Read a tagged field whose value has `size` bytes. In `seen`, set the bit of a known tag. */
 static int tw_take_tag(const tw_struct *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
 {
     tw_reader *r = &w->r;
@@ -99,7 +99,8 @@ static int tw_take_optional_buffer(const tw_struct *s, tw_walk *w, int64_t at, u
     return size < 0 ? TW_REFUSED : 0;
 }
 
-/* Read a tag section that isn't empty, or an optional buffer, and set defaults for the fields it left out. */
+/* Read a tag section that isn't empty, or an optional buffer. Then store the defaults of the fields that were not in
+ * it. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     uint64_t seen = 0;
@@ -201,7 +202,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int fault = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are valid, and they are not kept */
+        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are valid, and no column stores them */
             w->r.p += width * count;
             return 0;
         }
@@ -220,7 +221,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return fault;
 }
 
-/* Read an array that ends with its extent. */
+/* Read an array without a count, which extends to r->end. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;
@@ -254,7 +255,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     count = tw_read_length(r, s->length);
     if (count < 0)
         return count == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
-    /* Check before allocating: each element takes at least `minimum` bytes. */
+    /* Check the count before making room: each element needs at least `minimum` bytes. */
     if (TW_UNLIKELY(count * s->element->minimum > r->end - r->p || (r->elements -= count) < 0))
         return TW_REFUSED;
     if (s->slot < 0)
@@ -270,7 +271,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read bytes of fixed size. */
+/* Read bytes of fixed size. If `values` is NULL, only skip them. */
 static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)

@@ -1,12 +1,12 @@
-"""Decode into columns: the loop, and the handling of rows that it rejects.
+"""Decode rows of bytes into columns, and handle the rows that the C loop rejects.
 
-The fast path only reports success or failure. After a failure, the interpreter reads the row again. It raises an error
-with a position, or, if it accepts more than the loop (`strict=False`), its value is put into the columns.
+The fast path reports only success or failure. After a failure, the interpreter reads the row again. It raises an error
+with a position, or accepts the row (with `strict=False`), whose value is then stored in the columns.
 """
 
 
 cdef class Decoder:
-    """Decodes rows of bytes into the columns of `root`, or of its part `value` if each row also has an error column."""
+    """A decoder of rows into the columns of `root`. If there is an error column, messages are in its part `value`."""
 
     cdef Shape shape
     cdef Table table
@@ -16,7 +16,7 @@ cdef class Decoder:
     cdef Spares spares
     cdef int64_t depth
     cdef public int64_t most
-    """The most elements or bytes of one column: what an int32 can count, or less for tests."""
+    """The most elements or bytes of a column: the highest int32, or less for tests."""
 
     def __cinit__(self, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(root)
@@ -29,7 +29,7 @@ cdef class Decoder:
         self.most = 0x7FFFFFFF
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Return the columns of `data`; `versions` is an Arrow array of integers, or None for a single version."""
+        """Return the columns of `data`. `versions` is an Arrow array of integers, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -47,7 +47,7 @@ cdef class Decoder:
         cdef int fault
         clear(&data)
         if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu"):
-            read_array(&data, &rows.type.c, &rows.c, "u", "data")  # strings are bytes, too
+            read_array(&data, &rows.type.c, &rows.c, "u", "data")  # strings are accepted as bytes
         else:
             read_array(&data, &rows.type.c, &rows.c, "z", "data")
         d.data = &data
@@ -74,7 +74,7 @@ cdef class Decoder:
             row += 1
 
     cdef bint limit(self, tw_decoding *d, object limits) except -1:
-        """Whether the loop can be used with these limits."""
+        """Set the limits. Return False if the C loop can't apply them."""
         d.bytes = d.elements = d.unknown_tags = d.unknown_tag_bytes = 0
         if limits.depth is not None and self.depth > limits.depth:
             return False
@@ -87,7 +87,7 @@ cdef class Decoder:
     cdef int refused(
         self, const tw_decoding *d, tw_frame *frame, int64_t row, int fault, str errors, bint strict, object limits, object first
     ) except -1:
-        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's value."""
+        """Handle a row that the C loop rejected: raise its error, store a null, or store the interpreter's value."""
         if fault != TW_REFUSED and fault != TW_NO_VERSION:
             raise_fault(fault, self.name, first + row, self.most)
         error = value = None
@@ -113,7 +113,7 @@ cdef class Decoder:
         cdef const uint8_t *data = NULL
         cdef int64_t size = 0
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.data, row, &data, &size)  # this has succeeded before
+        tw_source_bytes(d.data, row, &data, &size)  # can't fail, since the C loop has read it
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )

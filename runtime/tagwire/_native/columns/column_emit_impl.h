@@ -1,7 +1,7 @@
-/* Write single values as bytes, when encoding from columns.
+/* Write single values as bytes, for encoding from columns.
  *
- * The bytes go directly into the buffer of the result column. A length that precedes its bytes is inserted when the
- * bytes are complete, by moving them.
+ * The bytes are written directly into the buffer of the result column. A length that precedes its bytes is inserted
+ * after they are complete, by moving them.
  */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H
@@ -42,7 +42,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `place`; the length leaves out `uncounted` of these bytes. */
+/* Insert a length before the bytes written since `place`. The length does not count `uncounted` of these bytes. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
@@ -62,7 +62,7 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
 
 /* ---------------------------------------------------------------- single values */
 
-/* Write an integer that isn't null. For unsigned 64-bit integers, the bits are copied. */
+/* Write an integer that isn't null. Return TW_REFUSED if it is out of range. For uint64, the 64 bits are copied. */
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;
@@ -81,7 +81,7 @@ static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-/* Write the nearest float32. Return TW_REFUSED if the number is too large. */
+/* Write a number as the nearest float32. Return TW_REFUSED if the number is too large for a float32. */
 static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
 {
     double number = tw_source_float(source, at);
@@ -130,7 +130,7 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64
     return fault;
 }
 
-/* Write bytes of fixed size. */
+/* Write bytes of fixed size. Return TW_REFUSED for null and for bytes of another size. */
 static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;

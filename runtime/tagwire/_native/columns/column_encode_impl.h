@@ -1,7 +1,8 @@
-/* The hot loop of encoding from columns: rows of Arrow arrays to bytes, without the GIL.
+/* The main loop of encoding from columns: convert rows of Arrow arrays to bytes, without the GIL.
  *
- * Each column of the message has a source, which may be a constant. This rejects the same values as encode.h, in the
- * same order. Functions return 0 or an error code; after an error the row's bytes are removed.
+ * Each column of the message has a source, which is an array or a constant. The values that are rejected, and the order
+ * of checks, are the same as in encode.h. Functions return 0 or an error code. After an error, the bytes of the row are
+ * removed.
  */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
@@ -25,7 +26,7 @@ static double tw_fresh_float(const tw_column *c)
     return narrow;
 }
 
-/* Whether a value is its field's default: 1, 0 or an error code. Floats are compared by their bits. */
+/* Return whether a value is its field's default: 1, 0, or an error code. Floats are compared by their bits. */
 static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 {
     const tw_column *c = e->columns + column;
@@ -70,7 +71,8 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Reject values that this version would lose. */
+/* Return TW_REFUSED if the row has a value in a field that this version does not have, unless the field is
+ * ignorable. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -83,7 +85,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write an entry of a tag section: the field `step` or, if that is NULL, the bytes of an unknown tag. */
+/* Write an entry of a tag section or optional buffer: the field `step`, or if it is NULL, the data of an unknown
+ * tag. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -102,11 +105,11 @@ static int tw_give_entry(
     if (fault < 0)
         return fault;
     if (draft && !s->counts_tag && e->out->size == place + 2)
-        return TW_REFUSED; /* a length of zero would read as the end of the buffer */
+        return TW_REFUSED; /* the length 0 would mark the end of the buffer */
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Find the unknown tag at an index of the map's entries. */
+/* Get the tag and the data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or known. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -121,7 +124,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write known tagged fields from the `next`th on, up to the tag `before`. */
+/* Write the known tagged fields from index `*next` on whose tags are below `before`. `bits` has a bit for each field to
+ * write. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -140,7 +144,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (fault == 0 && tag <= last)
-            return TW_UNTRIED; /* not in order */
+            return TW_UNTRIED; /* the tags are not in ascending order */
         last = tag;
         if (fault == 0)
             fault = tw_give_known(s, e, at, bits, &next, tag);
@@ -225,7 +229,7 @@ static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-/* Write a value that may be null. Without a marker byte, null means absent. */
+/* Write a value that may be null. If the field has no marker byte, null is rejected here. */
 static int tw_give_optional(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -1,8 +1,10 @@
-"""Encode from columns: the loop, and the handling of rows that it rejects; the counterpart of column_decoder.pxi."""
+"""Encode rows of columns as bytes, and handle the rows that the C loop rejects. The reverse of column_decoder.pxi."""
 
 
 cdef class Encoder:
-    """Encodes rows of the columns `message` as bytes in a column `value`; `root` may add an error column."""
+    """An encoder from the columns of `message` to a column `value` of bytes. In `root`, an error column may be next to
+    it.
+    """
 
     cdef Shape shape
     cdef Shape results
@@ -12,7 +14,7 @@ cdef class Encoder:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The most bytes of the result: what an int32 can count, or less for tests."""
+    """The most bytes of the result column: the highest int32, or less for tests."""
 
     def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(message)
@@ -25,7 +27,7 @@ cdef class Encoder:
         self.most = 0x7FFFFFFF
 
     def encode(self, data, versions, str errors):
-        """Return the bytes of `data`; `versions` is an Arrow array of integers, or None if the plan has one version."""
+        """Return the encoded rows of `data`. `versions` is an Arrow array of integers, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -69,7 +71,7 @@ cdef class Encoder:
     cdef int refused(
         self, const tw_encoding *d, Sources sources, tw_frame *frame, int64_t row, int fault, str errors, object first
     ) except -1:
-        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's bytes."""
+        """Handle a row that the C loop rejected: raise its error, store a null, or store the interpreter's bytes."""
         if fault not in (TW_REFUSED, TW_NO_VERSION, TW_UNTRIED):
             raise_fault(fault, self.name, first + row, self.most)
         error = value = None

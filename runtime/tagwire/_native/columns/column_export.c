@@ -125,7 +125,7 @@ int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array)
     exported->frame = frame;
     exported->buffers[0] = b->nulls ? b->valid : NULL;
     exported->buffers[1] = b->values;
-    exported->buffers[2] = b->data != NULL ? b->data : b->values; /* consumers may need an address for 0 bytes */
+    exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some consumers need an address even for 0 bytes */
     array->private_data = exported;
     array->release = tw_release_array;
     array->buffers = exported->buffers;
@@ -188,7 +188,7 @@ static int tw_stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema 
 static int tw_stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     tw_stream *s = stream->private_data;
-    memset(out, 0, sizeof *out); /* a released array means the end of the stream */
+    memset(out, 0, sizeof *out); /* a released array marks the end of the stream */
     if (s->next == s->count)
         return 0;
     return tw_export_array(s->frames[s->next++], 0, out) < 0 ? ENOMEM : 0;

@@ -1,4 +1,4 @@
-"""Export schemas, arrays and streams as capsules of the Arrow PyCapsule interface."""
+"""Export schemas, arrays and streams in the capsules of the Arrow PyCapsule interface."""
 
 
 cdef void drop_schema(PyObject *capsule) noexcept:
@@ -23,7 +23,7 @@ cdef void drop_stream(PyObject *capsule) noexcept:
 
 
 cdef void *zeroed(size_t size) except NULL:
-    """Return zeroed memory, which is a released struct of the Arrow interface."""
+    """Return zeroed memory, which is a released struct in the Arrow C data interface."""
     cdef void *block = tw_zeroed(1, size)
     if block == NULL:
         raise MemoryError
@@ -31,7 +31,7 @@ cdef void *zeroed(size_t size) except NULL:
 
 
 cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
-    """Fill in a column's type; releases the schema on failure."""
+    """Fill in the schema of a column and its children. Releases the schema on failure."""
     cdef int64_t flags = ARROW_FLAG_NULLABLE if column.nullable else 0
     cdef Py_ssize_t index
     if column.format == "+m":
@@ -50,7 +50,7 @@ cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
 
 
 def export_schema(column):
-    """Return a column's type as a capsule "arrow_schema"."""
+    """Return the type of a column as an "arrow_schema" capsule."""
     cdef ArrowSchema_c *schema = <ArrowSchema_c *>zeroed(sizeof(ArrowSchema_c))
     capsule = PyCapsule_New(schema, "arrow_schema", drop_schema)
     fill_schema(schema, column)
@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """The complete buffers of one array."""
+    """The complete buffers of an array."""
 
     cdef tw_frame *frame
 
@@ -70,7 +70,9 @@ cdef class Chunk:
 
 
 cdef class ArrowStream:
-    """Arrow arrays of one type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and nanoarrow."""
+    """Arrow arrays of the same type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and
+    nanoarrow.
+    """
 
     cdef Shape shape
     cdef object root
@@ -86,7 +88,7 @@ cdef class ArrowStream:
 
     @property
     def schema_text(self):
-        """The Arrow type as text."""
+        """The Arrow type as a string."""
         return self.root.type_text
 
     def __repr__(self):
@@ -108,7 +110,7 @@ cdef class ArrowStream:
 
 
 cdef class ArrowArray(ArrowStream):
-    """One Arrow array, for consumers of `__arrow_c_array__`; it can also be consumed as a stream."""
+    """An Arrow array, for consumers of `__arrow_c_array__`. It can also be consumed as a stream."""
 
     def __arrow_c_array__(self, requested_schema=None):
         cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))
@@ -121,7 +123,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return the result of a call: a stream for a stream, an array for an array."""
+    """Return the result of a call: a stream if the input was a stream, otherwise an array."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root
@@ -133,7 +135,7 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
 
 
 cdef class Pull:
-    """The state of a stream that takes its arrays from an iterator."""
+    """The state of an exported stream whose arrays come from an iterator."""
 
     cdef object root, arrays
     cdef bytes error
@@ -152,7 +154,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # no array, unless one is exported below
+    out.release = NULL  # means the end of the stream, unless an array is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:
@@ -177,7 +179,7 @@ cdef void drop_pull(ArrowStream_c *stream) noexcept with gil:
 
 
 def export_stream(root, arrays):
-    """Return a capsule "arrow_array_stream" that takes each array from an iterator on request."""
+    """Return an "arrow_array_stream" capsule that gets each array from an iterator when the consumer requests it."""
     cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
     cdef Pull pull = Pull()
     pull.root, pull.arrays = root, iter(arrays)

@@ -71,7 +71,7 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Free unused room. With `some_kept`, free it only if it is large, and keep some of it. */
+/* Free unused room in a frame's buffers. If `some_kept` is set, free only room above a quarter, and keep an eighth. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

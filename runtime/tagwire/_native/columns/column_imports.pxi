@@ -1,8 +1,8 @@
-"""Import Arrow arrays from capsules, and check their types against the required columns."""
+"""Import Arrow arrays from capsules, and check that their types fit the required columns."""
 
 
 cdef class TypeOf:
-    """An imported schema."""
+    """An imported schema, which is released with this object."""
 
     cdef ArrowSchema_c c
 
@@ -12,7 +12,7 @@ cdef class TypeOf:
 
 
 cdef class Imported:
-    """An imported array with its type, released with this object."""
+    """An imported array and its type. The array is released with this object."""
 
     cdef ArrowArray_c c
     cdef TypeOf type
@@ -66,7 +66,7 @@ cdef object stream_error(ArrowStream_c *stream):
 
 
 cdef tuple take(object value, str what):
-    """Return the arrays of an object, and whether it is a stream."""
+    """Return the Arrow arrays of an object, and whether the object is a stream."""
     if hasattr(value, "__arrow_c_array__"):
         return [take_array(value)], False
     if hasattr(value, "__arrow_c_stream__"):
@@ -92,7 +92,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """Return a description of what a column of the format `wanted` accepts."""
+    """Return a description of the Arrow types that a column of the format `wanted` accepts."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -105,18 +105,18 @@ cdef str format_of(const ArrowSchema_c *schema):
 
 
 cdef object width_in(str format):
-    """Return the number after the colon of a format; -1 if there is none or it is too large."""
+    """Return the number after the colon of an Arrow format; -1 if there is none or it is too large."""
     number = format.partition(":")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
 
 cdef bint is_time(str format):
-    """Whether the values are timestamps or durations: int64, with the unit in the third letter."""
+    """Return whether a format means timestamps or durations, which are int64. The third letter is their unit."""
     return format.startswith(("ts", "tD"))
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set the kind of source for a format; TW_SOURCE_NULL if the format is not supported."""
+    """Set the kind of a source from its Arrow format; TW_SOURCE_NULL if the format is not supported."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -143,7 +143,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str wanted):
-    """Whether a source with this format can provide values for a column of the format `wanted`."""
+    """Return whether a source of this format can provide the values of a column of the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -162,7 +162,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Read an imported array as the source of a column of the format `wanted`, without its children."""
+    """Use an imported array as the source for a column of the format `wanted`. Does not read the array's children."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -190,7 +190,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # no bytes, but a valid address
+            s.data = s.values  # there are no bytes, but the address must not be NULL
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the arrays of versions that match the arrays of rows; Nones if all rows have one version."""
+    """Return the version arrays that belong to the row arrays; a list of None if all rows have the same version."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

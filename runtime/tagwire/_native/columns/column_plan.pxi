@@ -1,11 +1,11 @@
-"""Column plans: the same structs and fields as in object plans, with columns in place of slots."""
+"""Column plans: the same structs and fields as in object plans, but with columns in place of slots."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # nested structs: each takes a frame of the C stack
+    DEEPEST_COLUMNS = 100  # the deepest nesting of structs, since each level takes a frame of the C stack
 
 
 cdef class ColumnBuilder(PlanBuilder):
-    """Builds the plan of one version."""
+    """A builder of the column plan for one version."""
 
     cdef Shape shape
     cdef dict unused
@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set the columns that get their defaults if the tag section is empty."""
+        """Set the columns that get their default if the tag section is empty."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -52,7 +52,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """Set the columns of fields that only other versions have."""
+        """Set the columns of fields that exist only in other versions."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}
@@ -81,7 +81,7 @@ cdef class ColumnBuilder(PlanBuilder):
 
 
 cdef class Table:
-    """The plans by version, starting with the lowest version."""
+    """The plans of all versions, from the lowest version on."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -105,7 +105,7 @@ cdef class Table:
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """Return the layout of a row. Raises UnsupportedVersionError."""
+        """Return the layout for the version of a row. Raises UnsupportedVersionError."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)
@@ -116,12 +116,12 @@ cdef class Table:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Return a limit as a number; None is unlimited."""
+    """Return a limit as a number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the error for a fault code that does not concern the row's own bytes or values."""
+    """Raise the exception for an error code that is not about the contents of a row."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

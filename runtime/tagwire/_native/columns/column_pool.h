@@ -1,10 +1,11 @@
-/* Frames that nobody holds any more, kept for later rows of the same columns.
+/* A pool of frames that nobody holds any more. They are reused for later rows of the same columns.
  *
- * New memory costs more than writing to it: the kernel clears each page, and takes it back when the columns are freed,
- * for one thread at a time. So frames that are large enough to matter are reused. The memory in a pool is bounded;
- * newer frames evict older ones.
+ * Getting new memory takes longer than writing to it. The kernel clears each page, and reclaims the pages when the
+ * columns are freed, which only one thread can do at a time. Therefore, large frames are reused. The total memory of a
+ * pool is limited, and newer frames evict older frames.
  *
- * Consumers drop frames on any thread, without the GIL. Nothing waits: if the pool is busy, the caller does without it.
+ * Consumers release frames on any thread, without the GIL. No caller waits: if another thread is using the pool, the
+ * caller frees or allocates the memory itself.
  */
 #ifndef TAGWIRE_COLUMN_POOL_H
 #define TAGWIRE_COLUMN_POOL_H
@@ -12,26 +13,27 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* users that take frames out, and the frames in use */
-    int64_t most;        /* limit for the total bytes of spare frames */
+    int64_t holders;     /* references from users of the pool and from frames in use */
+    int64_t most;        /* limit for the total size of the spare frames in bytes */
     char busy;
-    tw_frame *spares;    /* most recent first */
+    tw_frame *spares;    /* spare frames, most recent first */
 };
 
-#define TW_LEAST_KEPT (1 << 16) /* minimum size of a spare frame in bytes; for less, `malloc` rarely needs the kernel */
+/* Frames with fewer bytes are not kept, since `malloc` rarely needs the kernel for them. */
+#define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);
 
-/* Drop a reference to a pool; the last holder frees it. NULL is allowed. */
+/* Release a reference to a pool. The last holder frees the pool. `pool` may be NULL. */
 void tw_drop_pool(tw_pool *pool);
 
-/* Take over a frame that nobody holds. */
+/* Take over a frame that nobody holds, and keep it for reuse or free it. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Return an empty frame of the same columns with room for `least` to `most` rows; NULL if there is none. */
+/* Return an empty frame of the same columns that has room for `least` to `most` rows; NULL if the pool has none. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
-/* Return the total size of a frame's buffers. */
+/* Return the total size of a frame's buffers in bytes. */
 int64_t tw_bytes_of(const tw_frame *frame);
 
 #endif

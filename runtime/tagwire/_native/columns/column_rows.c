@@ -3,7 +3,7 @@
 #include "columns/column_decode_impl.h"
 #include "columns/column_encode_impl.h"
 
-/* Return the plan of a row's version; NULL if there is none. */
+/* Return the plan for the version of a row; NULL if the version has no plan. */
 static inline const tw_struct *tw_plan_of(
     const tw_source *versions, const tw_struct *const *tables, int64_t low, int64_t count, int64_t row)
 {

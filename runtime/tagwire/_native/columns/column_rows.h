@@ -1,4 +1,4 @@
-/* The loops over rows for decoding and encoding: they choose each row's plan, and remove rejected rows. */
+/* The loops over rows for decoding and encoding, which choose the plan of each row and remove rejected rows. */
 #ifndef TAGWIRE_COLUMN_ROWS_H
 #define TAGWIRE_COLUMN_ROWS_H
 
@@ -9,35 +9,36 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* Data common to all rows of a call. */
+/* What decoding needs for all rows of a call. */
 typedef struct {
     const tw_source *data;
-    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
-    const tw_struct *const *tables; /* by version, from `low` on; NULL for missing versions */
+    const tw_source *versions;     /* NULL if all rows have the same version, with the plan `tables[0]` */
+    const tw_struct *const *tables; /* plans by version, from version `low` on; NULL for versions without a plan */
     int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits */
-    int32_t value, error;          /* columns; `error` is -1 if there is none */
-    int nulls_bad;                 /* a rejected row becomes null immediately */
-    int tried;                     /* if 0, every row is left to the interpreter */
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits per row */
+    int32_t value, error;          /* result columns; `error` is -1 if there is no error column */
+    int nulls_bad;                 /* whether rejected rows become null without being read again */
+    int tried;                     /* 0 if the interpreter must read all rows */
 } tw_decoding;
 
 typedef struct {
-    tw_frame *frame;           /* frame of the results */
-    tw_buffers *out;           /* its column of bytes */
+    tw_frame *frame;           /* frame of the result columns */
+    tw_buffers *out;           /* buffers of the result column for the encoded bytes */
     const tw_column *columns;  /* columns of the message */
-    const tw_source *sources;  /* one source per column */
+    const tw_source *sources;  /* one source for each column */
 } tw_emitter;
 
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
+    const tw_source *versions;     /* NULL if all rows have the same version, with the plan `tables[0]` */
     const tw_struct *const *tables;
     int64_t low, tables_count;
-    int32_t value, error;          /* columns of the result; `error` is -1 if there is none */
-    int nulls_bad;                 /* a rejected row becomes null immediately */
+    int32_t value, error;          /* result columns; `error` is -1 if there is no error column */
+    int nulls_bad;                 /* whether rejected rows become null without being encoded again */
 } tw_encoding;
 
-/* Convert rows from *row on, up to the first rejected row. Then *row is that row, and the frame ends before it. */
+/* Convert rows from row `*row` on, and stop at a row that Python must handle. Return 0, or the error code of this row,
+ * which is then `*row`; the frame ends before it. */
 int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -1,11 +1,11 @@
-"""The table of columns, made for the loops from a tree of `tagwire.arrow.shape.Column`."""
+"""The C table of columns, made from a tree of `tagwire.arrow.shape.Column` objects."""
 
 cdef enum:
     MOST_COLUMNS = 1 << 16
 
 
 cdef class Shape:
-    """The columns of a tree, each before its children, and the levels in which columns grow together."""
+    """A tree of columns as a table: each column before its children, with the levels in which columns grow together."""
 
     cdef readonly object root
     cdef list nodes
@@ -38,7 +38,7 @@ cdef class Shape:
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Fill in a column and its descendants; return the index after them."""
+        """Fill in the table entries of a column and its descendants. Return the index after them."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -94,7 +94,7 @@ cdef class Shape:
         return 0
 
     cdef tw_frame *frame(self, int64_t rows, int64_t most) except NULL:
-        """Return empty buffers with room for `rows`."""
+        """Return empty buffers with room for `rows` rows."""
         cdef tw_frame *frame
         with nogil:
             frame = tw_new_frame(self.columns, self.count, self.levels, self.levels_count, rows, most)
@@ -103,7 +103,7 @@ cdef class Shape:
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Write an object into a column; used only for rejected rows."""
+        """Store a Python value in a column. Used only for rows that the C loop rejected."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -138,7 +138,7 @@ cdef class Shape:
 
 
 cdef class Spares:
-    """Frames for reuse, with at most `most` bytes in total: see column_pool.c. Threads may share them."""
+    """Frames for reuse, with at most `most` bytes in total (see column_pool.h). Threads may share this object."""
 
     cdef tw_pool *pool
 
@@ -151,18 +151,18 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Return an empty frame with room for `least` to `most` rows, or NULL."""
+        """Return an empty frame with room for `least` to `most` rows; NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Return the frame, which comes back to this pool when nobody holds it any more."""
+        """Return a frame, after setting this pool as the place where it returns when nobody holds it any more."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame for `rows` rows: a spare of similar size, or a new one."""
+        """Return an empty frame for `rows` rows: a spare frame of similar size, or a new frame."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))
@@ -175,7 +175,7 @@ cdef class Spares:
 
 
 cdef int check(int fault) except -1:
-    """Raise the exception for a fault code of a growing buffer."""
+    """Raise the exception for an error code of a growing buffer."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_TOO_LONG:
@@ -195,7 +195,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return a value encoded as in a buffer; for None, any bytes of the same width."""
+    """Return a value as the bytes stored in an Arrow buffer. For None, these are any bytes of the right width."""
     if format == "u":
         return value.encode()
     if format == "z":
@@ -208,10 +208,10 @@ cdef bytes packed(str format, object value):
 
 
 cdef object attribute(object value, str name):
-    """Return a field of a data class or a dict."""
+    """Return a field of a data class instance or of a dict."""
     return value[name] if isinstance(value, Mapping) else getattr(value, name)
 
 
 cdef list pairs(object tags):
-    """Return unknown tags as the entries of a map."""
+    """Return unknown tags as a list of map entries, in tag order."""
     return [{"key": tag, "value": tags[tag]} for tag in sorted(tags)]

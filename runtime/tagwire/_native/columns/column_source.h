@@ -1,8 +1,8 @@
-/* Read imported Arrow arrays: a value at an index, whatever the encoding.
+/* Read values by index from imported Arrow arrays of any supported encoding.
  *
- * The C data interface gives neither the sizes of an array's buffers nor a guarantee for its offsets. Offsets are
- * checked against each other, and against the length of what they point to if it is known. The rest is trusted, as it
- * must be by every consumer: the array comes from the same process.
+ * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
+ * checked against each other, and against the length of what they point to if this length is known. Everything else
+ * must be trusted, as by every consumer, since the array comes from the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
@@ -12,32 +12,33 @@
 
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
-    TW_SOURCE_BYTES,      /* offsets of `width` bytes into `data` */
-    TW_SOURCE_VIEWS,      /* 16 bytes per value, holding the value or pointing into one of several buffers */
-    TW_SOURCE_BLOCKS,     /* `width` bytes per value */
-    TW_SOURCE_LIST,       /* offsets of `width` bytes into the child */
-    TW_SOURCE_BLOCK_LIST, /* `width` elements per value */
+    TW_SOURCE_BYTES,      /* strings or bytes in `data`, by offsets of `width` bytes */
+    TW_SOURCE_VIEWS,      /* 16 bytes per value, which contain the value or point into one of several buffers */
+    TW_SOURCE_BLOCKS,     /* values of `width` bytes */
+    TW_SOURCE_LIST,       /* lists of elements in `child`, by offsets of `width` bytes */
+    TW_SOURCE_BLOCK_LIST, /* lists of `width` elements each */
     TW_SOURCE_STRUCT
 };
 
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    uint8_t constant;       /* the same value at every index: the default of a field that the array does not have */
+    /* whether every index has the same value, which is the default of a field that the array does not have */
+    uint8_t constant;
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* NULL if nothing is null */
-    const uint8_t *values;  /* values, bits, offsets or views */
+    const uint8_t *valid;   /* validity bits; NULL if no value is null */
+    const uint8_t *values;  /* the values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* only for views: their data, from the third buffer on */
-    int64_t data_count;     /* only for views */
-    const tw_source *child; /* only for lists */
+    const void **buffers;   /* views: the array's buffers, of which the third and later contain data */
+    int64_t data_count;     /* views: number of data buffers */
+    const tw_source *child; /* lists: source of the elements */
 };
 
-/* Return the index of a value in the buffers. */
+/* Return the position in the buffers of the value at an index. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
-/* Whether the value at an index isn't null. */
+/* Return whether the value at an index is not null. */
 static inline int tw_is_there(const tw_source *s, int64_t at)
 {
     return s->kind != TW_SOURCE_NULL && (s->valid == NULL || tw_get_bit(s->valid, tw_source_index(s, at)));
@@ -59,11 +60,11 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* the bits of a uint64: see tw_source_int */
+        return number8; /* for uint64, the same 64 bits: see tw_source_int */
     }
 }
 
-/* Read an integer. Return -1 for a uint64 that does not fit an int64. */
+/* Read an integer into `number`. Return 0, or -1 for a uint64 that does not fit in an int64. */
 static inline int tw_source_int(const tw_source *s, int64_t at, int64_t *number)
 {
     *number = tw_source_number(s->values, tw_source_index(s, at), s->width, s->is_signed);
@@ -83,7 +84,7 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the range of a value in the child or the data; TW_BAD_INPUT if the offsets are impossible. */
+/* Get the start and size of a value within the child or data. Return TW_BAD_INPUT if its offsets are impossible. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -104,14 +105,14 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
         return *size < 0 ? TW_BAD_INPUT : 0;
     if (buffer < 0 || buffer >= s->data_count || from < 0)
         return TW_BAD_INPUT;
-    /* The last buffer holds the sizes of the others. */
+    /* The last buffer contains the sizes of the data buffers. */
     if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
         return TW_BAD_INPUT;
     *data = (const uint8_t *)s->buffers[2 + buffer] + from;
     return 0;
 }
 
-/* Get a string or bytes. */
+/* Get the address and size of a string or bytes value. Return 0 or TW_BAD_INPUT. */
 static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t **data, int64_t *size)
 {
     int64_t from;
@@ -128,7 +129,7 @@ static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t 
     return 0;
 }
 
-/* Get the elements of a list: an index in its child, and their number. */
+/* Get the index of a list's first element in the child, and the number of its elements. Return 0 or TW_BAD_INPUT. */
 static inline int tw_source_elements(const tw_source *s, int64_t at, int64_t *from, int64_t *count)
 {
     if (s->kind == TW_SOURCE_BLOCK_LIST) {

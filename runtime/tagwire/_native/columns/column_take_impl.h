@@ -5,7 +5,7 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for tw_put_short: from index 16 - n on, the high bits of n bytes, followed by zeros. */
+/* Masks for tw_put_short: the 16 bytes from index 16 - n on have the high bit set in the first n bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -16,7 +16,7 @@ static const uint8_t tw_high_bits[32] = {
         memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
     } while (0)
 
-/* Read a value of fixed width whose bytes are there. If `values` is NULL, only check the value. */
+/* Read a value of fixed width at `p`; the caller has checked the size. If `values` is NULL, only validate the value. */
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
@@ -91,9 +91,9 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Store a string of up to 16 bytes if 16 bytes can be read and written. It always copies two words, because a branch on
- * the length would often be mispredicted; the next string overwrites the excess. Return 0 for a string that isn't
- * ASCII. */
+/* Store a string of up to 16 bytes. The caller has checked that 16 bytes can be read and written. Always copies 16
+ * bytes, because a branch on the size would often be mispredicted; the next string overwrites the excess. Return 1, or
+ * 0 with nothing stored if the string isn't ASCII. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;
@@ -108,8 +108,8 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
     return 1;
 }
 
-/* Read a string or bytes with their length, or null. `place` is the caller's local copy of the position, because stores
- * into columns might alias the reader. */
+/* Read a string or bytes preceded by their length, or null. `place` is the caller's local copy of the position, because
+ * the compiler must assume that stores into columns may change the reader. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;

@@ -1,8 +1,9 @@
-"""Arrow arrays as sources of a message's fields: bound to columns, and converted to objects for rejected rows."""
+"""Arrow arrays as the sources of a message's fields: bind them to columns, and convert rejected rows to objects."""
 
 
 cdef class Sources:
-    """The sources of a shape's columns: each an array, or a constant if the array does not have that field."""
+    """The sources of a shape's columns: for each column an array, or a constant if the input does not have this field.
+    """
 
     cdef Shape shape
     cdef Imported rows
@@ -20,7 +21,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Bind a column and its descendants to an array; `offset` is that of the enclosing struct."""
+        """Bind a column and its descendants to an array. `offset` is the offset of the enclosing struct array."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -47,7 +48,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # names of map entries differ between libraries
+            given = names  # libraries use different names for the fields of map entries
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -95,7 +96,7 @@ cdef class Sources:
     # ------------------------------------------------------------ objects
 
     cdef object value(self, int32_t index, int64_t at, list path):
-        """Return the value at an index as in a message object. Raises EncodeError with the location `path`."""
+        """Return the value at an index as a message object holds it. Raises EncodeError with the location `path`."""
         cdef const tw_source *source = &self.at[index]
         cdef const uint8_t *data
         cdef int64_t number = 0, size = 0
@@ -119,7 +120,7 @@ cdef class Sources:
             raise ColumnError("the array's offsets contradict its buffers; it is damaged")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
+            return found.decode(errors="surrogateescape")  # encoding rejects the surrogates that invalid UTF-8 becomes
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):
@@ -159,4 +160,4 @@ cdef class Sources:
 
 
 class Repeated(Exception):
-    """A map has a tag twice, which a Python mapping can't represent for the writer."""
+    """A map contains the same tag twice, which a Python mapping can't represent."""

@@ -1,11 +1,11 @@
-/* Growing columns: the buffers of an Arrow array while rows are added, and removal of a rejected row.
+/* Growing columns: the buffers of an Arrow array, to which rows are added and from which a rejected row is removed.
  *
- * All columns are in one table, each before its children. Columns that grow together form a level: the rows are level
- * 0, and the elements of each list are another level. So a value is written at an index given by its level, room is
- * made for a whole array at once, and a row is removed using only the offsets of lists: columns have no counts of their
- * own. Validity bitmaps start as ones, and only nulls change them.
+ * All columns are in one table, each before its children. Columns that grow together form a level: level 0 has the
+ * rows, and each list column has another level for its elements. A value is written at its index within the level, and
+ * room is made for a whole array at once. Columns have no counts of their own, so the offsets of lists suffice to
+ * remove a row. Validity bitmaps start with all bits set, and only nulls change them.
  *
- * No Python objects and no locks: the GIL is released while these functions run. They return 0 or an error code.
+ * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
  */
 #ifndef TAGWIRE_COLUMNS_H
 #define TAGWIRE_COLUMNS_H
@@ -17,13 +17,13 @@ enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUM
 enum tw_column_fault {
     TW_REFUSED = -1,   /* the layout rejects the bytes or the value */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* more than a column's offsets can express */
+    TW_TOO_LONG = -3,  /* more than the offsets of a column can express */
     TW_NO_VERSION = -4,
     TW_BAD_INPUT = -5, /* an inconsistent Arrow array */
     TW_UNTRIED = -6,   /* left to the interpreter, which may accept the row */
 };
 
-/* Memory that Python's own tools track; the limited API has no such functions before 3.13. */
+/* Memory functions that Python's tools can trace. The limited API has them only since 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -33,48 +33,49 @@ enum tw_column_fault {
 #  define tw_free PyMem_RawFree
 #endif
 
-/* A column's type and default. It never changes, so threads share it. */
+/* The type and default of a column. It never changes, so threads can share it. */
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* only for integers */
+    uint8_t is_signed;   /* whether integers are signed */
     uint8_t null_default;
-    int32_t width;       /* bytes per value of fixed width */
-    int32_t end;         /* index after the last descendant */
+    int32_t width;       /* bytes per value; 0 if the width is not fixed */
+    int32_t end;         /* index after the column's last descendant */
     int32_t level;
-    int32_t inner;       /* only for lists: level of the elements */
+    int32_t inner;       /* lists: level of the elements */
     int64_t size;        /* size of the default in bytes */
-    const uint8_t *value; /* the default, encoded as in the buffer */
+    const uint8_t *value; /* the default as stored in the buffer */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* end of the range whose validity bits may have changed */
-    int32_t first, end;  /* range that includes the level's columns */
+    int64_t touched;     /* index after the last value whose validity bit may have changed */
+    int32_t first, end;  /* range of columns that includes all columns of the level */
 } tw_level;
 
 typedef struct {
-    uint8_t *valid;      /* NULL if nothing may be null; NULL in the end if nothing is */
+    /* validity bits; NULL if the column is not nullable, and after completion also if it has no nulls */
+    uint8_t *valid;
     uint8_t *values;     /* values, bits, or int32 offsets */
     uint8_t *data;       /* contents of strings and bytes */
-    int64_t size, room;  /* of `data` */
-    int64_t nulls;       /* counted at the end */
+    int64_t size, room;  /* size of the contents and of the memory of `data` */
+    int64_t nulls;       /* number of nulls, counted on completion */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
 typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
-    int64_t holders;     /* exported arrays, and the code that fills the frame */
+    int64_t holders;     /* references from exported arrays and from the code that fills the frame */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* a copy: the frame outlives the plan that filled it */
+    tw_column *columns;  /* a copy, because the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* by column: the dictionary that its numbers index, or NULL */
-    int64_t most;        /* limit for elements of a list column and bytes of a string column */
-    tw_pool *pool;       /* receives the frame when nobody holds it any more; or NULL */
+    tw_frame **words;    /* for each column, the dictionary that its values index, or NULL */
+    int64_t most;        /* limit for the elements of a list column and the bytes of a string column */
+    tw_pool *pool;       /* pool to which the last holder returns the frame, or NULL */
     tw_frame *next;      /* next frame in the pool */
-    int64_t bytes;       /* size of the buffers, while in the pool */
+    int64_t bytes;       /* total size of the buffers while the frame is in the pool */
 };
 
 #if defined(_MSC_VER)
@@ -111,10 +112,10 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
 
 /* ---------------------------------------------------------------- growing */
 
-/* Return 0, or TW_NO_MEMORY with an unchanged buffer. */
+/* Change the size of a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
-/* Return the size of a column's main buffer for `count` values. */
+/* Return the size in bytes of a column's main buffer for `count` values. */
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)
 {
     switch (c->kind) {
@@ -129,10 +130,10 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* The slow paths of tw_reserve and tw_put_bytes. */
+/* The slow paths of tw_reserve and tw_put_bytes, which allocate memory. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
-/* Make room for `needed` values in all columns of a level. */
+/* Make room for a total of `needed` values in all columns of a level. */
 static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
@@ -148,7 +149,7 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for `size` bytes of strings, plus some reserve: growing step by step would copy them. */
+/* Make room for `size` bytes of strings in a column, and some more, since growing again would copy the strings. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
@@ -156,7 +157,7 @@ static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size
 
 /* ---------------------------------------------------------------- values */
 
-/* Copy a few bytes as two overlapping words: most strings are short, and a call to memcpy would cost more. */
+/* Copy a few bytes as two overlapping words. Most strings are short, so that a call to memcpy would take longer. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -194,15 +195,15 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store null if the column is nullable; else a placeholder, because an enclosing column is null. */
+/* Store null. If the column isn't nullable, an enclosing column is null, and the column gets a placeholder. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
-/* Store the default of a field. */
+/* Store the default of a column. */
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
 
 /* ---------------------------------------------------------------- removing a row */
 
-/* Remove all rows from `rows` on, with everything in them. */
+/* Remove all rows from row `rows` on, and their contents in all columns. */
 TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);
 
 #endif

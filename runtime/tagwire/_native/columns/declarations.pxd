@@ -1,4 +1,4 @@
-"""Cython declarations for the headers of this folder."""
+"""Cython declarations for the headers in columns/."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -33,7 +33,7 @@ int tw_is_magic2(const tw_struct *s)
 
 /* ---------------------------------------------------------------- headers */
 
-/* Whether the magic byte of the tried format is where a preceding varint length would put it. */
+/* Return whether the tried format's magic byte is at its position, which depends on a varint length. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -49,7 +49,7 @@ static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
     return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
-/* Return the plan of the batch at p; NULL if only Python can tell. */
+/* Return the plan for the batch at `p`; NULL if only Python can determine the format. */
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];
@@ -64,7 +64,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute what follows from the items of a header. Results of more than 64 bits are left to Python. */
+/* Compute the slots that are derived from the items of a batch header. Return TW_UNTRIED, which leaves the batch to
+ * Python, if a result needs more than 64 bits. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -81,7 +82,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* The base offset is checked because no checksum covers it. */
+/* Return whether the batch's base offset is not above the last offset, which may mean damage: no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -90,10 +91,10 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* as in FramedBuilder: register 1 is always 0, register 2 always 1 */
+    known[2] = 1; /* register 1 is always 0 and register 2 always 1, as in FramedBuilder */
 }
 
-/* Read the header at `position` into `head`; set `next` to the end of its batch. */
+/* Read the batch header at `position` into `head`, and set `next` to the end of the batch. */
 static int tw_walk_head(tw_batches *b)
 {
     tw_record_reader *w = &b->w;
@@ -121,7 +122,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Complete rows that were read: store their constants and their number. */
+/* Complete the rows from `first` up to `end`: store their constants, and set the number of rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);
@@ -150,8 +151,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* Read the records of the open batch, up to its end or the end of the frame. After an error, the rows end before its
- * record. Not inlined, because inlining into the loop over batches makes it about 5 % slower. */
+/* Read records of the open batch, until the batch ends or the frame is full. After an error, the rows end before the
+ * invalid record. Not inlined, because inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -235,7 +236,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0; the offsets inside are then not relative (KAFKA-5365). */
+    /* Some clients write wrappers whose offset is 0. Then the offsets inside are not relative (KAFKA-5365). */
     if (b->head[plan->base_offset] == 0) {
         b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -260,7 +261,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* Store a row for a header alone. */
+/* Store a row for a batch of which only the header is read. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -290,13 +291,13 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* A batch without records may have no bytes to decompress, whatever the codec. */
+        /* A batch without records may have no bytes to decompress, whatever its codec. */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* the checksum was already verified with the header */
+        b->w.r.trusted = 1; /* the checksum was verified when the header was read */
         return fault;
     }
     return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);

@@ -1,10 +1,10 @@
-"""Read record batches into columns: the column plan of a record format, for the loop in record_batches.c.
+"""The column plan of a record format, for the loop in record_batches.c that reads batches into columns.
 
-The plan for batch headers and records is the engine's own. This module gives each of its items a sink. Columns with one
+The plan for batch headers and records is the engine's own. This file gives each of its items a sink. Columns with one
 value per batch become constants.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # made once here, then only read
+cdef tw_crc32c_tables CRC32C, CRC32  # made once here, and never changed
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -19,9 +19,9 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan:
-    """The plan for batches of one format: for their records, or with `headers_only` only for their headers.
+    """The plan for batches of one format. With `headers_only`, their records are not read.
 
-    With `verified`, the checksums of header-only batches are verified.
+    With `verified`, the checksums of batches are verified even if only their headers are read.
     """
 
     cdef tw_record_plan c
@@ -31,7 +31,7 @@ cdef class RecordPlan:
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # the constant that changes with each file; or NULL
+    cdef tw_constant *file  # the constant with the file name, or NULL
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -64,7 +64,7 @@ cdef class RecordPlan:
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return sinks that store each item in its own slot."""
+        """Return sinks that store each item of a batch header in a slot of its own."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -72,7 +72,7 @@ cdef class RecordPlan:
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return sinks that store nothing. Raises NotNative for a struct that the loop can't read."""
+        """Return sinks that store nothing. Raises NotNative for a struct that the C loop can't read."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -88,7 +88,7 @@ cdef class RecordPlan:
         return sinks
 
     cdef int32_t slot(self, str role) except -2:
-        """Return the slot of the field with this role, or -1."""
+        """Return the slot of the header field with this role, or -1."""
         item = self.format.fields.get(role)
         return -1 if item is None else self.names[item.name]
 
@@ -162,7 +162,7 @@ cdef class RecordPlan:
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set the numbers that records need from their batch."""
+        """Set the numbers from a batch header that its records depend on."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -204,7 +204,7 @@ cdef class RecordPlan:
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and headers_only and self.c.is_message:  # only a wrapper's messages have the offset
+            if name == "base_offset" and headers_only and self.c.is_message:  # only inner messages have that offset
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1
@@ -216,10 +216,10 @@ cdef class RecordPlan:
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set a constant whose bits have names, which are in its column's dictionary."""
+        """Set a constant whose numbers are stored as names from its column's dictionary."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # a format without compression, or without timestamps
+        if group is None:  # a format without compression or timestamps
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0
@@ -233,5 +233,5 @@ cdef class RecordPlan:
 
 
 cdef int32_t word(dict words, str text):
-    """Return the index of a string in a dictionary, which gets the string if it is new."""
+    """Return the index of a string in a dictionary. A new string is added."""
     return words.setdefault(text, len(words))

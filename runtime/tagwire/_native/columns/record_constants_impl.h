@@ -1,17 +1,18 @@
-/* Columns with one value for all records of a batch: computed from its header, and written for many rows at once. */
+/* Columns with one value for all records of a batch. It is computed from the batch header, and stored in many rows at
+ * once. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
 #include "columns/record_walk_impl.h"
 
-/* Compute a constant. Return 1, or 0 for null. */
+/* Compute the value of a constant for the open batch. Return 1, or 0 for null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* the bits were checked */
+        *x = c->words[*x]; /* the number has a name, since the bits were checked */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -29,7 +30,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Store null in many rows of a column of numbers or bits. */
+/* Store null in the rows from `first` up to `end` of a column of numbers or bits. */
 static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;

@@ -1,9 +1,9 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the only version of these frames */
-#define TW_NO_TYPE INT64_MIN /* for a payload of another type */
+#define TW_METADATA_FRAME 1 /* the only known version of these frames */
+#define TW_NO_TYPE INT64_MIN /* the payload is of another type */
 
-/* Return the bytes of a row, or NULL for null. */
+/* Return the bytes in a row of a column, and set `size`; NULL for null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -14,7 +14,8 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Return the version of a payload of type `wanted`, with `r` at its body; TW_NO_TYPE for other payloads. */
+/* Return the version of a payload whose type is `wanted`, and move `r` to its body; TW_NO_TYPE if it has another
+ * type. */
 static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
@@ -25,7 +26,7 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* too short for a version: no message has version -1, so the payload is rejected */
+        return -1; /* too short for a version; no message has version -1, so decoding rejects the payload */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

@@ -1,6 +1,7 @@
-/* Read what precedes a message in a log record and identifies it: a record type, a version, or both.
+/* Read the record type, the version, or both, which precede a message in a log record.
  *
- * Sources: Kafka's coordinator record serializers, KIP-631. `tagwire.frames.record_frames` has the same as layouts.
+ * Sources: Kafka's coordinator record serializers, KIP-631. `tagwire.frames.record_frames` has the corresponding
+ * layouts.
  */
 #ifndef TAGWIRE_RECORD_PAYLOADS_H
 #define TAGWIRE_RECORD_PAYLOADS_H
@@ -9,8 +10,8 @@
 
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
-/* Store the bodies and versions of payloads in the two columns of `to`, which has room; null for other payloads, and
- * for markers, which `control` identifies. */
+/* For each record in `from`, store the body and the version of its payload in the two columns of `to`, which has room.
+ * Store null for payloads of other types, and for control records, which the column `control` identifies. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to);
 

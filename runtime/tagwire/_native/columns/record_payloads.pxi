@@ -9,7 +9,7 @@ cdef dict PAYLOADS = {
 
 @final
 cdef class Part(ArrowArray):
-    """One column of an array, as an array."""
+    """A column of an array, as an array of its own."""
 
     cdef int32_t index
 
@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """The first columns of an array, plus another array as the last column."""
+    """An array with its last column replaced by another array."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -44,10 +44,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return the columns of `root`; the last column is the result of `decode(data, versions)` for the messages.
+    """Return the columns of `root`. The last column is `decode(data, versions)`, the decoded messages.
 
     `kind` is the kind of message. In records of coordinators and metadata logs, messages are payloads of type
-    `api_key`, each in its own version. Otherwise all values are messages, and `versions` is None.
+    `api_key`, each in its own version. For other kinds, all values are messages, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

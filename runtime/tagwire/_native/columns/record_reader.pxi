@@ -1,15 +1,15 @@
-"""Read record batches into columns: the Python interface of the loop."""
+"""The Python interface of the loop that reads record batches into columns."""
 
 
 cdef enum:
-    MOST_BYTES = 0x7FFFFFFF  # of one column in a frame
+    MOST_BYTES = 0x7FFFFFFF  # the most bytes of a column in a frame
 
 
 @final
 cdef class RecordColumns:
-    """Collects rows from the batches of files, and rows that Python adds in between.
+    """A collector of rows, from the batches of files and from Python for batches that C can't read.
 
-    `formats` is a `tagwire.records.FormatSet`. With `ordered`, batches whose offsets don't ascend are left to Python.
+    `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python handles batches whose offsets don't ascend.
     Raises NotNative.
     """
 
@@ -17,10 +17,10 @@ cdef class RecordColumns:
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # by column: its dictionary, from string to index
+    cdef dict words  # for each column, its dictionary from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # bytes in each column of the last frame, as a guess for the next frame
+    cdef list room  # bytes in each column of the last frame, which the next frame probably needs
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -39,7 +39,9 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Set how to choose a batch's plan. Raises NotNative if magic bytes at their usual positions don't decide."""
+        """Set how the plan of a batch is chosen. Raises NotNative if the position of the magic byte does not allow a
+        choice.
+        """
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions
@@ -71,12 +73,12 @@ cdef class RecordColumns:
 
     @property
     def position(self):
-        """The position of the open or next batch."""
+        """The position of the open batch, or of the next batch."""
         return self.b.position
 
     @property
     def index(self):
-        """How many records of this batch have been read."""
+        """The number of records read from the open batch."""
         return self.b.index
 
     @property
@@ -85,7 +87,7 @@ cdef class RecordColumns:
         return self.b.last_offset
 
     def begin(self, str file, int64_t position, first_offset):
-        """Continue in another file; rows below `first_offset` are dropped."""
+        """Continue in another file. Records below `first_offset` are dropped."""
         self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else first_offset
         self.b.last_offset = -1
@@ -106,15 +108,15 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # an offset may have more than 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # an offset may need more than 64 bits
 
     # ------------------------------------------------------------ rows
 
     def walk(self, data, int64_t start, int64_t end):
         """Read the batches that begin before `end`, in a window of the file that begins at `start`.
 
-        Returns "done", "full", or why Python must handle the next batch: "refused" if its format must reject the batch,
-        "unclear" if the batch may be valid. A batch that is cut off by the window is also "refused". The window must
+        Returns "done", "full", or why Python must handle the next batch: "refused" if its format rejects the batch,
+        "unclear" if the batch may be valid. A batch that extends beyond the window is also "refused". The window must
         not change while a batch is open.
         """
         cdef Py_buffer view
@@ -179,7 +181,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """Add a row of values by name."""
+        """Add a row, whose values are a dict by column name."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
@@ -195,7 +197,7 @@ cdef class RecordColumns:
         return self.made.length() >= self.b.most_rows
 
     def take(self):
-        """Return the rows so far as an array, and start a new one."""
+        """Return the rows so far as an array, and start a new array."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]

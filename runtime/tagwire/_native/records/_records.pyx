@@ -1,12 +1,13 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Convert records of the form of magic 2 without objects: to lines of text, into other batches, and from columns.
+"""Convert records of the form of magic 2 without creating objects: to lines of text, into other batches, and from
+columns.
 
-Also searches damaged bytes for batches.
+This module also searches damaged bytes for batches.
 
 `tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
-writes columns. The loops are C and run without the GIL. They don't track positions: if they reject records,
-`tagwire.log` reads these one by one.
+writes columns. The loops are in C and run without the GIL. They don't track positions: records that they reject are
+read one by one by `tagwire.log`.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -43,15 +44,15 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # usual size of a line without its prefix and its bytes
+    LINE = 160  # usual size of a line without prefix, key, value and headers
 
 
 @final
 cdef class Source:
-    """The records of a batch in a buffer, which is held while this object exists.
+    """The records of a batch in a buffer, which stays valid while this object exists.
 
-    The `count` records are at `pos` to `end`. `bases` are the batch's offset and timestamp, and whether all its records
-    have that timestamp. Raises ValueError for positions outside the buffer.
+    The `count` records are at `pos` to `end`. `bases` are the batch's offset, its timestamp, and whether all its
+    records have that timestamp. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -71,7 +72,7 @@ cdef class Source:
         PyBuffer_Release(&self.buffer)
 
     cdef int64_t pos(self):
-        """Return the position of the first record left."""
+        """Return the position of the next record."""
         return self.batch.p - <const uint8_t *>self.buffer.buf
 
 
@@ -81,9 +82,9 @@ cdef bytes bytes_of(const tw_output *out):
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
           bytes head not None, Py_ssize_t most, bint is_text):
-    """Return lines for the next records as bytes, the position after the records, and how many records are left.
+    """Return lines for the next records as bytes, the position after these records, and how many records are left.
 
-    Lines of JSON begin with `head`; lines of tab-separated text end with `head` and the record's own attributes. Stops
+    A JSON line begins with `head`. A line of tab-separated text ends with `head` and the record's own attributes. Stops
     after `most` bytes, and before a record that is invalid or unusual. The other arguments are as for `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
@@ -97,7 +98,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # at once, because growing copies
+            tw_reserve_output(&out, <size_t>expected)  # once, since growing copies
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -107,11 +108,11 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return a byte for each of the `count` records from `pos` to `end` of `data`; None if one is invalid or unusual.
+    """Return a byte with facts about each record from `pos` to `end` of `data`; None if a record is invalid or unusual.
 
-    Bit 1: its offset is one of `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is null.
-    `bases` are the batch's offset and timestamp, and whether all its records have that timestamp. Raises ValueError for
-    positions outside `data`.
+    Bit 1: its offset is in `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is null.
+    `bases` are the batch's offset, its timestamp, and whether all its records have that timestamp. Raises ValueError
+    for positions outside `data`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -127,7 +128,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records; None if one is invalid or unusual. See `tagwire.records.totals`.
+    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if a record is invalid or unusual.
 
     The arguments are as for `lines`.
     """
@@ -144,12 +145,13 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns; the buffers are held while this object exists.
+    """Rows of Arrow columns. Their buffers stay valid while this object exists.
 
-    A column is None if all values are null, or its buffers and the index of its first row: `(valid, ends, data, first)`
-    for bytes; `(valid, numbers, first)` for timestamps in microseconds, and for offsets, which must not be null.
-    Headers are `(valid, ends, first, count, keys, values)`: lists of `count` pairs in total, whose keys must not be
-    null. Without offsets, rows are numbered from `next_offset` on. Raises ValueError for buffers that are too small.
+    A column is None if all its values are null, otherwise a tuple of its buffers and the index of its first row. Bytes
+    are `(valid, ends, data, first)`; timestamps in microseconds, and offsets, which must not be null, are `(valid,
+    numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: lists of `count` pairs in total, whose
+    keys must not be null. Without offsets, rows are numbered from `next_offset` on. Raises ValueError for buffers that
+    are too small.
     """
 
     cdef tw_rows rows
@@ -173,7 +175,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """The sum of the CRC-32C of each appended record's key, value and headers, as written."""
+        """The sum of the CRC-32C checksums of the appended records' keys, values and headers, as written."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -223,7 +225,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return the address of a buffer with at least `least` bytes, and keep the buffer."""
+        """Return the address of a buffer with at least `least` bytes, and keep the buffer valid."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -233,7 +235,7 @@ cdef class Rows:
 
 @final
 cdef class Held:
-    """A buffer that is held as long as this object exists."""
+    """A buffer that stays valid while this object exists."""
 
     cdef Py_buffer buffer
 
@@ -246,7 +248,8 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The records of a future batch as bytes, relative to its offset and to its timestamp or the first record's."""
+    """Encoded records for a new batch. Deltas are relative to its offset, and to its timestamp or the first record's.
+    """
 
     cdef tw_run run
 
@@ -263,11 +266,11 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` found valid while there is room. There is always room for the first record.
+        """Move records for which `facts` returned a result, while there is room. The first record always has room.
 
-        Returns the position after the moved records, how many records are left, and the next offset, or None if it
-        can't be expressed relative to these bases. `kept` has a 0 for each record to leave out; None keeps all. Raises
-        ValueError for positions outside `data`.
+        Returns the position after the moved records, how many records are left, and the next record's offset, or None
+        if the next record can't be expressed relative to these bases. `kept` has a 0 for each record to leave out; None
+        keeps all records. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -286,10 +289,10 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records while there is room. There is always room for the first record.
+        """Append rows as records while there is room. The first record always has room.
 
-        Returns the next row, and whether it can be appended to another run: not if its offset is below that of the row
-        before, or if it is too large. Raises ValueError for rows that don't exist.
+        Returns the next row, and whether it can be appended to another run. It can't if its offset is below that of the
+        row before it, or if it is too large. Raises ValueError for rows that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
@@ -307,7 +310,7 @@ cdef class RecordRun:
 
     @property
     def data(self):
-        """The records as bytes."""
+        """The encoded records."""
         return bytes_of(&self.run.out)
 
     @property
@@ -317,7 +320,7 @@ cdef class RecordRun:
 
     @property
     def base_timestamp(self):
-        """The base of the timestamps; -1 until it is known."""
+        """The timestamp that deltas are relative to; -1 until it is known."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property
@@ -327,7 +330,7 @@ cdef class RecordRun:
 
     @property
     def max_timestamp(self):
-        """The highest timestamp of the records; -1 if there are none."""
+        """The highest timestamp of the records; -1 if there are no records."""
         return self.run.max_timestamp
 
 

@@ -1,4 +1,4 @@
-/* The decompressed records of a batch, as input of this module's loops. */
+/* The decompressed records of a batch, as input for the loops of this module. */
 #ifndef TAGWIRE_BATCH_H
 #define TAGWIRE_BATCH_H
 
@@ -8,8 +8,8 @@ typedef struct {
     const uint8_t *p, *end; /* the bytes of the records left */
     int64_t left;
     int64_t base_offset, base_timestamp;
-    int is_appended;    /* all timestamps are base_timestamp; the deltas are ignored */
-    int has_attributes; /* each record has an attributes byte */
+    int is_appended;    /* whether all records have base_timestamp, so deltas are ignored */
+    int has_attributes; /* whether each record has an attributes byte */
 } tw_batch;
 
 #endif

@@ -1,8 +1,8 @@
-# The search for batch headers in damaged bytes.
+# Search damaged bytes for batch headers.
 
 cdef enum:
     FORMS = 8
-    CHUNK = 1 << 18  # bytes read at once for the checksums of a file's beginnings
+    CHUNK = 1 << 18  # bytes read at once to compute checksums
     PAGE = 1 << 12  # bytes kept around the end of the last candidate
 
 ctypedef struct Form:
@@ -13,11 +13,11 @@ ctypedef struct Form:
 
 @final
 cdef class HeaderSearch:
-    """Finds the positions in a file where a batch may begin, by length, magic byte and checksum.
+    """A search for positions in a file where a batch may begin, by its length, magic byte and checksum.
 
     A form is (length_at, is_varint, is_zigzag, counts_itself, least, magic_behind, magic, polynomial, sum_at,
-    sum_begin); polynomial 0 means no checksum, and the last two are relative to the end of the length. The time for a
-    position doesn't depend on the length that it claims.
+    sum_begin). Polynomial 0 means no checksum; `sum_at` and `sum_begin` are relative to the end of the length. The time
+    to check a position does not depend on the length found there.
     """
 
     cdef object data
@@ -26,7 +26,7 @@ cdef class HeaderSearch:
     cdef int count
     cdef tw_sums sums[2]
     cdef uint32_t *before[2]
-    cdef int64_t known[2]  # blocks with a known checksum
+    cdef int64_t known[2]  # number of blocks with a known checksum
     cdef bytes page
     cdef int64_t page_start
 
@@ -50,7 +50,8 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first position from `at` to before `stop` in the window where a batch may begin, or -1.
+        """Return the first position in the window, from `at` and before `stop`, where a batch may begin; -1 if there is
+        none.
 
         `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """
@@ -95,14 +96,15 @@ cdef class HeaderSearch:
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
-        """Return the checksum of a range, given by its positions in the window, which may be outside of it."""
+        """Return the checksum of a range. Its positions are relative to the window, but may be outside of the window.
+        """
         cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
         cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
         return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the register after all bytes of the file before a position in the window."""
+        """Return the CRC register after all bytes of the file before a position, which is relative to the window."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start
@@ -118,7 +120,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Compute the registers before each block, up to the one with this number."""
+        """Compute the CRC registers before each block, up to the block with this number."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

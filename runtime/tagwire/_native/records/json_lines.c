@@ -4,9 +4,11 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-#define TW_LINE_LETTERS 192 /* more than a line takes without its prefix, key, value and headers */
+/* More characters than a line takes without its prefix, key, value and headers. */
+#define TW_LINE_LETTERS 192
 
-/* Return the most characters of headers: the shortest header, in two bytes, becomes `, ["", null]`. */
+/* Return the most characters that headers can take as JSON. The shortest header has two bytes and becomes `, ["",
+ * null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -17,7 +19,7 @@ static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t si
     return size < 0 ? TW_LETTERS(out, "null") : tw_put_json_bytes(out, data, size);
 }
 
-/* Write headers. Return the end, or NULL if they are invalid. */
+/* Write a record's headers as a JSON array. Return the end of the output, or NULL if the headers are invalid. */
 static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;
@@ -38,7 +40,8 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
-/* Write the line of the next record. Return 1, or 0 with nothing written. */
+/* Write the JSON line of the next record, and remove the record from `batch`. Return 1, or 0 with nothing written if
+ * the record is invalid or unusual, or if memory has run out. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
@@ -67,8 +70,8 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     return 1;
 }
 
-/* Write a key or value as text: ASCII unchanged, or as hex if it has control characters. Return NULL if Python must
- * write it: other characters, and text that looks like hex or null. */
+/* Write a key or value as text, or as hex if it contains control characters. Return the end of the output. Return NULL
+ * if Python must write the value, because it isn't ASCII or looks like hex or null. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -95,7 +98,8 @@ static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
     return out;
 }
 
-/* Write the key and value of each header. Return NULL if they are invalid, or if Python must write them. */
+/* Write the headers of a record as text, with `=` between key and value. Return the end of the output; NULL if the
+ * headers are invalid or Python must write them. */
 static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;
@@ -112,7 +116,8 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Like tw_write_line, with tabs between offset, timestamp, key, value, headers and attributes. */
+/* Write the line of the next record as text: offset, timestamp, key, value, headers and attributes, separated by tabs.
+ * The result is as for tw_write_line. */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;

@@ -5,15 +5,16 @@
 #include "records/batch.h"
 #include "records/output.h"
 
-/* Common to all lines of a batch: the beginning of a JSON line, or the names of the batch's attributes in text. */
+/* What all lines of a batch have in common: the beginning of a JSON line, or the names of the batch's attributes in
+ * text. */
 typedef struct {
     const char *data;
     size_t size;
     int is_text;
 } tw_line_head;
 
-/* Write lines until `most` bytes are written, no records are left, memory has run out, or a record is invalid or
- * unusual. Then the batch begins with the next record. */
+/* Write lines until `most` bytes are written, no records are left, memory has run out, or the next record is invalid or
+ * unusual. On return, `batch` begins with the next record. */
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most);
 
 #endif

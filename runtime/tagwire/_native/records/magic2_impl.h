@@ -1,10 +1,10 @@
-/* Walk over records of the form of magic 2: length, optional attributes byte, two deltas, key, value and headers.
+/* Read records of the form of magic 2: length, optional attributes byte, two deltas, key, value and headers.
  *
- * All native code that reads such records without objects uses this: for lines of JSON, moved records, and columns. It
- * only reports success or failure. Other records are left to Python, which reports the error, or accepts a record that
- * is merely unusual.
+ * All native code that reads such records without creating objects uses these functions: for JSON lines, moved records,
+ * and columns. They report only success or failure. Python reads the rejected records again. It reports the error, or
+ * accepts a record that is valid but unusual.
  *
- * Source: Kafka's documentation of the record format; all numbers except the attributes are zig-zag varints.
+ * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints.
  */
 #ifndef TAGWIRE_MAGIC2_IMPL_H
 #define TAGWIRE_MAGIC2_IMPL_H
@@ -13,16 +13,17 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The remaining headers of a record. Passed by value, so the record's other parts can stay in registers. */
+/* The headers of a record that have not been read yet. Passed by value, so that the record's other parts can stay in
+ * registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
 } tw_magic2_headers;
 
-/* A record; the pointers are into the bytes it was read from. */
+/* A record. The pointers are into the bytes that the record was read from. */
 typedef struct {
     int64_t timestamp, offset; /* deltas */
-    const uint8_t *body;       /* after the deltas: the key with its length, and everything after it */
+    const uint8_t *body;       /* start of the key's length: what moving a record copies up to `end` */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* TW_NULL for null */
     tw_magic2_headers headers;
@@ -35,7 +36,7 @@ typedef struct {
     int64_t key_size, value_size; /* value_size: TW_NULL for null */
 } tw_magic2_header;
 
-/* The following functions return the end of what they read, or NULL. */
+/* The following functions return the end of the bytes that they read, or NULL if the bytes are invalid. */
 
 static inline const uint8_t *tw_magic2_int(const uint8_t *p, const uint8_t *end, int64_t *x)
 {
@@ -56,7 +57,7 @@ static inline const uint8_t *tw_magic2_bytes(const uint8_t *p, const uint8_t *en
     return *size < 0 ? p : p + *size;
 }
 
-/* Read the next header. Return 1, or 0 if it is invalid. */
+/* Read the next header of a record. Return 1, or 0 if the header is invalid. */
 static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_header *header)
 {
     const uint8_t *p = tw_magic2_bytes(headers->p, headers->end, &header->key, &header->key_size);
@@ -70,8 +71,8 @@ static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_he
     return 1;
 }
 
-/* Read the record at p. Return 1, or 0 if it is invalid. The headers are read separately, one by one; the caller checks
- * that they end where the record ends. */
+/* Read the record at `p`. Return 1, or 0 if the record is invalid. Its headers are read separately, one by one; the
+ * caller must check that they end where the record ends. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;
@@ -101,7 +102,8 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
     return record->headers.count > 0 || p == end;
 }
 
-/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if it is invalid or unusual. */
+/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if the record is invalid or
+ * unusual. */
 static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
 {
     *timestamp = batch->base_timestamp;

@@ -1,11 +1,11 @@
-/* A growing buffer for output. */
+/* An output buffer that grows. */
 #ifndef TAGWIRE_OUTPUT_H
 #define TAGWIRE_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* `failed` is set when memory has run out. */
+/* The buffer's contents and size. `failed` is set when memory has run out. */
 typedef struct {
     uint8_t *data;
     size_t size, room;
@@ -14,7 +14,7 @@ typedef struct {
 
 int tw_grow_output(tw_output *out, size_t more);
 
-/* Make room for `more` bytes. Return 1, or 0 if there is no memory. */
+/* Make room for `more` bytes. Return 1, or 0 if memory has run out. */
 static inline int tw_reserve_output(tw_output *out, size_t more)
 {
     return more <= out->room - out->size || tw_grow_output(out, more);

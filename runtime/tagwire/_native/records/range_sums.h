@@ -1,4 +1,5 @@
-/* Checksums of ranges of a file from the checksums of its beginnings, as `tagwire.log.sum_check` explains. */
+/* Compute the checksum of any range of a file from the checksums of the file's beginnings. `tagwire.log.sum_check`
+ * explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
@@ -6,7 +7,8 @@
 
 #include "engine/crc32c.h"
 
-#define TW_SUM_BLOCK 256 /* bytes between two beginnings whose checksum is kept */
+/* Checksums are kept for beginnings of the file whose size is a multiple of this number of bytes. */
+#define TW_SUM_BLOCK 256
 
 typedef struct {
     tw_crc32c_tables tables;
@@ -14,7 +16,7 @@ typedef struct {
     uint32_t powers[5][256]; /* for each byte of a number n: x to the power of 8n */
 } tw_sums;
 
-/* The checksums here are registers: they start with 0 and are not inverted. */
+/* Checksums are CRC registers here: they start with 0 and are not inverted. */
 
 static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 {
@@ -44,7 +46,7 @@ static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint
     return tw_crc32c_by_tables(&sums->tables, sum, p, size);
 }
 
-/* Return the CRC of a range of `size` bytes, given the registers before and after it. */
+/* Return the CRC of a range of `size` bytes, from the CRC registers before and after the range. */
 static inline uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
 {
     uint32_t sum = ~before;
