@@ -1,1 +1,1 @@
-"""Tools for exploring, testing and designing protocols: browser, language server, proxy, fuzzing, what-if, lints."""
+"""Tools to explore, test and design protocols: browser, language server, proxy, fuzzing, what-if, lints."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
-    """HOST:PORT; with a default host, also only the port."""
+    """A `HOST:PORT` value; with a default host, a port alone is enough."""
 
     name = "address"
 

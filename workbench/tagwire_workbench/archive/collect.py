@@ -1,8 +1,8 @@
-"""Merge releases into one set of specs, and prove that no version changed its bytes.
+"""Merge the specs of several releases into one set, and check that no version's bytes change.
 
 A message is identified by its component, kind and API key, because names have changed between releases. A message
 without a key is identified by its kind and name (in one case in Kafka's history, by a longer name with the same bytes).
-The newest name is used, and older names become aliases.
+The merged spec has the newest name, and older names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,23 +33,23 @@ class Archive:
 
 @dataclass
 class _Message:
-    """A message being collected, newest release first."""
+    """A message whose specs are collected from the releases, newest first."""
 
     component: str
     spec: dict[str, Any]
     origin: str
     releases: dict[str, ImportedSpec]
-    """The spec of each release that has the message."""
+    """The spec in each release that has the message."""
 
     @property
     def names(self) -> list[str]:
-        """All names of the message, newest first."""
+        """All names that the message has had, newest first."""
         said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
         return list(dict.fromkeys(said))
 
 
 def collected(releases: Sequence[Release]) -> Archive:
-    """Return one spec per message with the versions of all releases, which are given newest first.
+    """Return one spec per message, with the versions of all releases. `releases` is ordered newest first.
 
     Raises SpecError if two releases can't be merged, or if a merge would change the bytes of a version.
     """
@@ -65,7 +65,7 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """Yield the name and the modernized specs of each release, which are given newest first.
+    """Yield the name and the modernized specs of each release. `releases` is ordered newest first.
 
     Raises SpecError for a spec of the core artifact that no newer release has.
     """
@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield the specs. Specs of the core artifact get the component that they have since moved to."""
+    """Yield the specs. A spec of the core artifact gets the component that newer releases have moved it to."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -93,7 +93,7 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
 
 
 def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str) -> None:
-    """Merge the specs of a release into their messages, or begin new messages."""
+    """Merge each spec of a release into its message, or add a new message for the spec."""
     unknown: list[ImportedSpec] = []
     for spec in specs:
         message = next((message for message in messages if _is_same(message, spec)), None)
@@ -101,7 +101,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message whose own name is in this release was not renamed.
+    # If the release has a message under its known name, no other spec of the release can be that message.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -112,7 +112,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
 
 
 def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
-    """Add a message that no newer release has. Raises SpecError if its key or name is taken."""
+    """Add a message that no newer release has. Raises SpecError if another message has its key or name."""
     for message in messages:
         if _is_same(message, spec):
             raise _twice(message, spec, release)
@@ -145,7 +145,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a spec belongs to this message: by its key or, without a key, by its name."""
+    """Return whether a spec belongs to this message: by its key or, without a key, by its name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -159,7 +159,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a message without a key has a shorter or longer name here, but the same bytes."""
+    """Return whether a spec without a key is this message under a shorter or longer name, with the same bytes."""
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
@@ -171,7 +171,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Add unused older names as aliases; if two messages share an older name, the first message gets it."""
+    """Add each message's older names as aliases, except names that another message already has."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -183,7 +183,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return the releases with specs of each component; some artifacts are missing in some releases."""
+    """Return, by component, the releases that have specs of the component. Some releases lack some artifacts."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)
@@ -193,7 +193,7 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
     """Return the history of a message's versions, after checking them against the merged spec.
 
-    `covered` are the releases with specs of its component, oldest first.
+    `covered` lists the releases that have specs of the message's component, oldest first.
     """
     texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
     named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}
@@ -213,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if any version's bytes in the merged spec differ from the release that decides the version."""
+    """Raise SpecError if the merged spec gives a version other bytes than `text`, its wire format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -1,4 +1,4 @@
-"""Documentation of imported specs: `about` strings are not taken from releases; the archive keeps its own."""
+"""Documentation of imported specs: the archive keeps its own `about` strings and ignores those in releases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -14,10 +14,11 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Add the `about` strings of the folder's spec of this message, under its present name or an older one.
+    """Return the spec with the `about` strings that the folder has for this message.
 
-    Fields and common structs are matched by name, so a renamed field loses its `about`. Raises SpecError if the
-    folder's spec can't be read, because its `about` strings would be lost.
+    The folder's spec may have the message's current name or an older name. Fields and common structs are matched by
+    name, so a renamed field loses its `about`. Raises SpecError if the folder's spec can't be read, because its `about`
+    strings would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]
@@ -31,7 +32,7 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
 
 
 def undocumented(spec: Spec) -> list[str]:
-    """List the paths of fields and common structs without `about`; an empty path is the message itself."""
+    """Return the paths of fields and common structs without `about`; an empty path is the message itself."""
     return [path for path, part in _parts(spec) if not part.get("about")]
 
 

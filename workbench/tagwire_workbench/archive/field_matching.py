@@ -1,6 +1,6 @@
-"""Pair the fields of an older spec with those of a newer one by their wire positions.
+"""Pair the fields of an older spec with those of a newer spec by their wire positions.
 
-In a version with the same bytes in both specs, items at the same index correspond, whatever their names. This finds
+If a version has the same bytes in both specs, its items at the same index correspond, whatever their names. This finds
 fields that were renamed between two releases. Fields that exist only in versions dropped by the newer release are
 paired by name and type.
 """
@@ -19,16 +19,16 @@ Spec = Mapping[str, Any]
 
 
 class FieldPairing:
-    """The pairs of a newer and an older spec. Field names are lower-cased, as layouts spell them differently."""
+    """The paired fields of two specs. Names are in lower case, because layouts spell them differently."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.structs: dict[str, str] = {}
-        """Newer struct name by older struct name."""
+        """The struct names in the newer spec, by the names in the older spec."""
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair two structs from a version in which they have the same bytes."""
+        """Pair the fields of two structs, taken from a version in which the structs have the same bytes."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
@@ -45,7 +45,7 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Return the name of the newer field for each paired older field."""
+        """Return the newer name of each older field that has a partner."""
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:
@@ -66,7 +66,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Return the pairs found in shared versions with the same bytes. Raises SpecError if they contradict each other."""
+    """Pair two specs by the `shared` versions with the same bytes. Raises SpecError if two versions disagree."""
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

@@ -2,7 +2,7 @@
 
 All sources are read before anything is written, and sources of several releases are merged. `about` strings and
 comments are not imported: `documentation` keeps the folder's own `about` strings. Flaws that Kafka's own reader accepts
-are accepted and reported. Facts that only Kafka's code contains (headers) are added by `kafka_protocol`.
+are accepted and reported. `kafka_protocol` adds facts that only Kafka's code contains, such as header versions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +24,13 @@ class ImportReport:
     """The result of an import; `str()` is the report to print."""
 
     releases: tuple[Release, ...]
-    """Newest first."""
+    """The imported releases, newest first."""
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Specs in the output folders that these sources lack, or a history of other releases. They are left unchanged."""
+    """Specs in the output folders that no source has, or a history of other releases. They are left unchanged."""
     history: History | None = None
-    """The origin of the versions; None unless several releases were merged."""
+    """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Fields and structs without `about`, by message; empty if the folder had no `about` strings."""
 
@@ -88,9 +88,9 @@ def import_release(
     written unless all sources could be read and merged, and nothing is ever removed. `progress` is called with each
     source before it is read; `component` is as in `read_releases`. Specs keep their `about` strings in `out`.
 
-    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` has all of them), for two
-    specs with one name that differ in one release, and for releases that can't be merged; TagwireError for a file that
-    can't be written.
+    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` lists every violation),
+    for two different specs with one name in one release, and for releases that can't be merged. Raises TagwireError for
+    a file that can't be written.
     """
     releases = read_releases(sources, component=component, progress=progress)
     history = None

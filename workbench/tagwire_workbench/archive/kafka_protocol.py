@@ -1,11 +1,11 @@
 """Facts about Kafka's protocol that the specs in its releases lack.
 
-Kafka's broker and clients have them in code: the header of each version, a broker's answer to an unsupported
+Kafka's broker and clients have these facts in code: the header of each version, a broker's answer to an unsupported
 ApiVersions version, and the format of records. The importer writes them into the specs, so that no other code depends
 on API keys.
 
 Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about ApiVersions), Kafka's protocol guide
-(ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that brought magic 1 and 2).
+(ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that introduced magic 1 and 2).
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ from typing import Any, Final
 from tagwire.versions import HIGHEST, NONE, Versions
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
-"""Version 0 of this request is older than client ids, and has a special header."""
+"""Version 0 of this request is older than client IDs, so its header has no client ID."""
 NEGOTIATION: Final = "ApiVersionsResponse"
 """Clients read this response before they know the broker's versions, so they must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
@@ -25,9 +25,9 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The record format from a version on. FetchSnapshot is missing: its bytes may begin and end within a record."""
+"""The format of records from each version on. FetchSnapshot is missing: its bytes may begin and end inside a record."""
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
-"""Names of the records field in various releases; at first its type was bytes."""
+"""Names of the records field in various releases. In early releases, its type was bytes."""
 
 SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
     "SaslAuthenticateRequest": {"AuthBytes": "with PLAIN the password, with OAUTHBEARER the token, as they are"},
@@ -46,9 +46,9 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
         "ServerKey": "who has it can pass for the broker",
     },
 }
-"""Fields with secrets, and the reasons. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
+"""Fields that hold secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# Header versions of inflexible and of flexible versions.
+# The header versions of inflexible and of flexible message versions.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
@@ -71,13 +71,13 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the field with itself and its subfields marked as sensitive if their names are among these."""
+    """Return the field, marking it and its subfields as sensitive if `names` contains their names."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Return the field with `recordFormats` added to it or its subfields if they hold records."""
+    """Return the field with `recordFormats` added, to itself or to its subfields, if it holds records."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]
@@ -85,13 +85,13 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Turn start versions into gapless ranges, the last of them open."""
+    """Convert start versions to ranges without gaps. The last range is open."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return ranges from version 0 without an end, so that even a reader of an unsupported version finds the header."""
+    """Return header versions for every version from 0, so that even unsupported versions have a known header."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))
@@ -111,6 +111,6 @@ def _negotiates(spec: Mapping[str, Any]) -> bool:
 
 
 def _can_fall_back(spec: Mapping[str, Any]) -> bool:
-    """Whether version 0 begins with its error code, as KIP-511 requires."""
+    """Return whether version 0 begins with its error code, as KIP-511 requires."""
     has_error_code = [(field["name"], field["type"]) for field in spec["fields"][:1]] == [("ErrorCode", "int16")]
     return has_error_code and 0 in Versions.parse(spec["validVersions"])

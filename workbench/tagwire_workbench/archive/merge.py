@@ -1,12 +1,12 @@
 """Merge a newer and an older spec of one message into a spec with the versions of both.
 
-The newer spec decides the versions that it has, including names; the older one adds versions that the newer one
+The newer spec decides all of its own versions, including names. The older spec adds the versions that the newer spec
 dropped. Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are
-recognized. Each field's range then covers the versions in which either spec has the field; if the newer spec's range
-already does so, it is kept as written.
+recognized. Each field's range then covers the versions in which either spec has the field. If the newer spec's range
+already covers them, that range is kept as written.
 
-Attributes of the message are merged in the same way: each side decides its own versions. `collect` then proves, on
-layouts, that a merge keeps the bytes of every version.
+Attributes of the message are merged in the same way. `collect` then uses layouts to check that the merge keeps the
+bytes of every version.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     """Return the newer spec, extended by the versions that only the older spec has.
 
-    Raises SpecError if no spec can express both: ranges with gaps, fields that can't be paired, and anything else that
-    breaks a rule of the spec language.
+    Raises SpecError if no single spec can describe all these versions: the ranges have gaps, fields can't be paired, or
+    the result breaks another rule of the spec language.
     """
     ours, theirs = (set(Versions.parse(spec["validVersions"])) for spec in (newer, older))
     added = theirs - ours
@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """A struct in one or both specs, and the versions that each side decides."""
+    """A struct in one or both specs, and the versions for which each spec decides."""
 
     newer: Spec | None
     older: Spec | None
@@ -72,7 +72,7 @@ class _Merge:
             side: {each["name"]: each for each in spec.get("commonStructs", ())} for side, spec in self.sides()
         }
         self.used: dict[str, list[_Sides]] = {}
-        """The uses of each common struct, by its name in the result."""
+        """Each common struct's uses, by the struct's name in the result."""
 
     def sides(self) -> tuple[tuple[str, Spec], tuple[str, Spec]]:
         return ("newer", self.newer), ("older", self.older)
@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return a range of the message, in which each side decides its own versions."""
+        """Return a version range of the message. Each spec decides for its own versions."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +105,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Return each side's values for its own versions, in gapless ranges from 0 to the highest version."""
+        """Return values by version range, each spec deciding for its own versions. The ranges have no gaps."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         said = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -119,7 +119,7 @@ class _Merge:
     # ------------------------------------------------------------ fields
 
     def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
-        """Return the fields of a struct; fields that only the older side has keep their position."""
+        """Return a struct's merged fields. Fields that only the older spec has keep their position."""
         ours = list(sides.newer["fields"]) if sides.newer else []
         theirs = list(sides.older["fields"]) if sides.older else []
         partners = self.pairing.fields(newer_struct, older_struct, ours, theirs)
@@ -134,7 +134,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # a field of the older side only, in no version that it decides
+            return None  # only the older spec has this field, and only in versions that the newer spec decides
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -152,7 +152,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with its struct merged, or note its use of a common struct."""
+        """Return the field with its struct merged. If the struct is common, only note this use of the struct."""
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -174,7 +174,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs in use, each merged for all versions in which it is used."""
+        """Return the common structs in use, each merged for all versions in which the struct is used."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -196,13 +196,13 @@ def _joined(uses: Sequence[_Sides]) -> _Sides:
 
 
 def _struct_name(type: str) -> str:
-    """Return the struct of a field's type; empty for primitives and arrays of them."""
+    """Return the struct name in a field type; empty for primitives and arrays of primitives."""
     bare = type.removeprefix("[]")
     return bare if bare[:1].isupper() else ""
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """Return the value for a version; empty if there is none."""
+    """Return the value that applies to a version; empty if there is none."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -210,7 +210,7 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield the newer fields in order, each with its partner; unpaired older fields follow their predecessor."""
+    """Yield the newer fields in order, each with its partner. An unpaired older field follows its predecessor."""
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None
@@ -228,14 +228,14 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return the versions within a field's range; flexible versions default to the message's."""
+    """Return the given versions in which a range of the field applies. Flexible versions default to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that covers `inside` and excludes `outside`: the declared range if possible."""
+    """Return a range that covers `inside` and excludes `outside`; this is the declared range if possible."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -246,7 +246,7 @@ def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[i
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return the range of these versions, open if no higher version is excluded."""
+    """Return one range that contains the versions. It is open if no higher version is excluded."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

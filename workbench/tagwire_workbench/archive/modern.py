@@ -1,9 +1,9 @@
 """Convert coordinator records to the form of Kafka 4.1: a key has a record type, which identifies its value.
 
-The two bytes before a coordinator record's key hold its type. Up to 4.0, specs described this type as the key's version
-(`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0. The bytes
-are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages; the older one is named
-Legacy...
+The two bytes before a coordinator record's key hold its type. Up to Kafka 4.0, specs described this type as the key's
+version (`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0.
+The bytes are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages; the older message is
+named Legacy...
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
     """Return the specs of a release with coordinator records in their modern form.
 
-    Raises SpecError for a key that can't be converted: with more than two types, or flexible.
+    Raises SpecError for a key that can't be converted, because it has more than two types or is flexible.
     """
     all_specs = list(specs)
     keys = {
@@ -64,7 +64,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """Return the key of one record type, from version `type` of the old spec."""
+    """Return the key spec for one record type, which is version `type` of the old spec."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),
@@ -80,7 +80,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Return a message or field with its members in one version, which becomes version 0."""
+    """Return a message or field reduced to the members of one version, renumbered as version 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:

@@ -1,8 +1,8 @@
-"""The specs of one release, from all its jars, with the archive's names and components.
+"""Read the specs of one release from all its jars, with the archive's names and components.
 
-Every release is converted to today's conventions before releases are compared: mistakes corrected, prose removed, each
-spec in its component, coordinator records with their keys (`modern_records`). Facts that are only in Kafka's code
-(headers) are added later, when specs are written.
+Every release is converted to today's conventions before releases are compared: mistakes are corrected, `about` strings
+removed, components assigned, and coordinator records combined with their keys (`modern_records`). Facts that exist only
+in Kafka's code, such as header versions, are added later, when specs are written.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """A flaw that was accepted in a source."""
+    """A flaw in a source that was accepted."""
 
     origin: str
     text: str
@@ -35,14 +35,14 @@ class ImportNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSpec:
-    """The wire facts of one message, and the file that they come from."""
+    """The wire facts of one message, and the file from which they were imported."""
 
     name: str
     component: str
     spec: dict[str, Any]
     """The spec in normal form."""
     origin: str
-    """The file; in a jar `jar!entry`."""
+    """The file path; for a file in a jar, `jar!entry`."""
     notes: tuple[ImportNote, ...] = ()
 
 
@@ -62,16 +62,16 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release; `name` is as in `4.4.0`, or empty if the sources don't name it."""
+    """The sources of one release. `name` is as in `4.4.0`, or empty if the sources' names contain no release."""
 
     name: str
     sources: tuple[SpecSource, ...]
 
     @property
     def specs(self) -> list[ImportedSpec]:
-        """The specs of all sources, each message once.
+        """Return the specs of all sources, each message once.
 
-        Two jars may hold the same spec, but not different specs with one name: raises SpecError.
+        Two jars may contain identical specs. Raises SpecError for different specs with the same name.
         """
         chosen: dict[str, ImportedSpec] = {}
         for spec in (spec for source in self.sources for spec in source.specs):
@@ -91,9 +91,9 @@ def read_releases(
 ) -> list[Release]:
     """Return the releases in jars and directories, newest first; nothing is written.
 
-    Release and component follow from each source's name (`kafka-clients-4.4.0.jar`); `component` is for sources whose
-    names lack it, and takes precedence. A jar without specs is an empty source. Raises SpecError; for specs that break
-    rules with all problems of all sources.
+    Release and component are taken from each source's name (`kafka-clients-4.4.0.jar`). `component`, for sources whose
+    names lack the component, takes precedence. A jar without specs is an empty source. Raises SpecError; if specs break
+    rules, its `problems` lists the violations in all sources.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
@@ -115,7 +115,7 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError for a folder without specs, or if no source has any. Single jars may be empty."""
+    """Raise SpecError for a folder without specs, or if no source has any specs. A jar may be empty."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
@@ -135,11 +135,11 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Return the facts of a spec that the reader accepts."""
+    """Return the wire facts of a spec that the reader accepts."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API was removed, and only its reserved key still matters.
+        # The API was removed, so only its reserved key still matters.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:
@@ -160,7 +160,7 @@ def _facts(value: Any) -> Any:
     return value
 
 
-# ---------------------------------------------------------------- specs as models and layouts
+# ---------------------------------------------------------------- models and layouts of specs
 
 
 def message_of(spec: dict[str, Any]) -> MessageSpec:
@@ -170,7 +170,7 @@ def message_of(spec: dict[str, Any]) -> MessageSpec:
 
 @lru_cache(maxsize=4096)
 def _message(text: str) -> MessageSpec:
-    """Cached, since most specs are the same in many releases."""
+    """Return the model of a spec, cached because most specs are the same in many releases."""
     result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
     if result.message is None:
         raise spec_error([problem for problem in result.problems if problem.severity == "error"])

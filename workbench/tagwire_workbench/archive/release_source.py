@@ -1,7 +1,7 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so its contents are not trusted: a jar with an entry name that leads outside the folder is
-rejected, and reading is limited whatever sizes its directory claims.  Entry names are never used as paths.
+A jar is a download, so its contents are not trusted. A jar with an entry name that leads outside the folder is
+rejected, reading is limited whatever sizes the jar's directory claims, and entry names are never used as paths.
 
 The artifact determines a spec's component, which is needed because the coordinators of different components use the
 same record keys.
@@ -28,7 +28,7 @@ COMPONENTS: Final = {
     "kafka-transaction-coordinator": "transaction",
     "kafka_2.13": "core",
 }
-"""The component of each org.apache.kafka artifact with specs; core's specs have since moved to others."""
+"""The component of each org.apache.kafka artifact with specs. Later releases moved core's specs to other components."""
 
 SPEC_BYTES: Final = 1 << 20
 """Maximum size of a spec; the largest in Kafka 4.4.0 has 13 kB."""
@@ -45,7 +45,7 @@ _ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, Va
 
 @dataclass(frozen=True, slots=True)
 class SpecText:
-    """The source of one spec; `origin` is its file, in a jar `jar!entry`."""
+    """The source of one spec. `origin` is its file or, in a jar, `jar!entry`."""
 
     origin: str
     name: str
@@ -57,8 +57,8 @@ class SpecText:
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
     """Yield the specs of a jar or directory, sorted by path.
 
-    `component` is for a source whose name lacks it, and takes precedence over the name. Raises SpecError for unreadable
-    or hostile sources.
+    `component`, for a source whose name lacks the component, takes precedence over the name. Raises SpecError for
+    unreadable or hostile sources.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")
@@ -129,7 +129,10 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component that the innermost path part names: an artifact, its source module, or a component."""
+    """Return the component that the innermost matching part of the path names.
+
+    This part is an artifact, the artifact's source module, or the component itself.
+    """
     folders = path.resolve().parent.parts
     if folders[-1] in COMPONENTS.values():
         return folders[-1]

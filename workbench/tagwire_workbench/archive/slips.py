@@ -1,11 +1,11 @@
 """Correct and report mistakes in released specs that Kafka's own reader accepts.
 
-The spec language rejects these mistakes, because authors of new specs can correct them. A release can't change any
-more:
+The spec language rejects these mistakes, because authors of new specs can correct them. Released specs can't change any
+more, so they are corrected:
 
-- text after the end of the object (a second closing bracket in 2.8.2): removed;
-- a duplicate key in an object (3.8.1): the last one counts, as in Kafka's reader;
-- no `flexibleVersions` (52 files up to 2.8): none, the default of that time.
+- text after the end of the object (a second closing bracket in 2.8.2) is removed;
+- of a duplicate key in an object (3.8.1), the last value counts, as in Kafka's reader;
+- a missing `flexibleVersions` (52 files up to 2.8) means none, the default at that time.
 """
 
 import json
@@ -39,7 +39,7 @@ def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], li
 
 @lru_cache(maxsize=4096)
 def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Cached, since most specs are the same in many releases."""
+    """Correct the mistakes, with a cache because most specs are the same in many releases."""
     text, notes = _without_rest(text)
     errors = _errors(text)
     if any(problem.rule not in _MENDED for problem in errors):
@@ -62,13 +62,13 @@ def _errors(text: str) -> tuple[Problem, ...]:
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """Return a spec's entity types that Kafka doesn't have, as an option: forks have their own."""
+    """Return entity types that a spec has and Kafka doesn't, as an option, because forks define their own."""
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Return the source without text after the spec, and a note about the removal."""
+    """Return the source without the text after the spec, and a note about the removal."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]

@@ -1,8 +1,8 @@
-"""The wire format of one version as a string, and its digest.
+"""Describe the wire format of one version as a string, and compute the string's digest.
 
-Two versions have the same bytes exactly if their strings are equal: a string lists types, nullability, length
-encodings, order and tags, but not names or defaults, because these don't affect the bytes. A variant with names is for
-people.
+Two versions have the same bytes exactly if their strings are equal. A string lists types, nullability, length
+encodings, order and tags, but not names or defaults, because these don't affect the bytes. A variant for human readers
+includes field names.
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 

@@ -1,1 +1,1 @@
-"""`tagwire browse`: captures and logs in a terminal. Only the widgets depend on textual."""
+"""`tagwire browse`: show captures and logs in a terminal. Only the widget modules import textual."""

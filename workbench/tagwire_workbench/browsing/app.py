@@ -29,7 +29,7 @@ _FAULT: Final = "is=fault"
 
 
 class Browser(App[None]):
-    """The browser of a listing."""
+    """The terminal application, which shows one listing of frames or batches."""
 
     CSS_PATH = "browser.tcss"
     TITLE = "tagwire browse"
@@ -49,19 +49,19 @@ class Browser(App[None]):
     ]
 
     def __init__(self, listing: Listing, registry: Registry, title: str, *, text: str = "", follows: bool) -> None:
-        """Make a browser with a filter `text`. Raises FilterError."""
+        """Create a browser whose initial filter is `text`. Raises FilterError for an invalid filter."""
         super().__init__()
         self.listing = listing
         self.reader = Reader(listing)
         self.reader.view = View(listing, parse_filter(text, listing.keys), text)
         self.follows = follows
-        """Whether the cursor follows the last entry."""
+        """Whether the cursor stays on the last entry as the listing grows."""
         self._source = title
         self._note = name_note(registry)
         self._asked = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Kept as attributes, because these widgets are updated even while another screen is shown.
+        # Widgets are kept as attributes, because they are updated even while another screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -82,7 +82,7 @@ class Browser(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        # Without colors, only bold and similar attributes mark the position of a cursor.
+        # Without colors, the style sheet marks the cursor with bold text and similar attributes.
         self.set_class(self.no_color, "colourless")
         self.entries.focus()
         self.reader.start()
@@ -90,7 +90,7 @@ class Browser(App[None]):
         self.take_over()
 
     def on_resize(self, event: Resize) -> None:
-        """Share the width between fields and bytes."""
+        """Divide the terminal width between the field and byte panes."""
         self.bytes.styles.width = width_next_to(event.size.width)
 
     def on_unmount(self) -> None:
@@ -110,7 +110,7 @@ class Browser(App[None]):
             self.reader.visible = visible
             self.reader.wake()
         states = [self.listing.states[entry] for entry in visible]
-        if states != self._states:  # error states became known
+        if states != self._states:  # an error state became known
             self._states = states
             entries.refresh()
         self.heading.update(self._heading())
@@ -144,7 +144,7 @@ class Browser(App[None]):
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         """Show the fields and bytes of an entry."""
         if event.entry != self.entries.entry:
-            return  # the cursor has already moved on
+            return  # the cursor has already moved to another entry
         try:
             looked = self.listing.look(event.entry)
         except TagwireError as error:
@@ -165,19 +165,19 @@ class Browser(App[None]):
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
         """Mark the bytes of a field."""
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # otherwise another entry is already shown
+        if cursor is not None and cursor.data is item:  # otherwise the screen already shows another entry
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
-        """Go to the field of a byte."""
+        """Move the field cursor to the field that contains the selected byte."""
         self.fields.reveal(event.buffer, event.offset)
 
     # ------------------------------------------------------------ filters
 
     def apply_filter(self, text: str) -> bool:
-        """Show the entries that match a filter. Returns whether the filter is valid, and notifies the user if not."""
+        """Show only the entries that match a filter. If the filter is invalid, notify the user and return False."""
         try:
             view = View(self.listing, parse_filter(text, self.listing.keys), text.strip())
         except FilterError as error:
@@ -206,7 +206,7 @@ class Browser(App[None]):
         self._asked = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)  # otherwise the prompt keeps its old cursor position
+        self.prompt.cursor_position = len(self.prompt.value)  # Textual would keep the old cursor position
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True
@@ -247,7 +247,7 @@ class Browser(App[None]):
         self._go_to(partner)
 
     def _go_to(self, entry: int) -> None:
-        """Put the cursor on an entry, clearing a filter that hides it."""
+        """Move the cursor to an entry. If the filter hides the entry, clear the filter."""
         self.follows = False
         entries = self.entries
         if not entries.view.has(entry):

@@ -23,13 +23,13 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
-# Read the records of a frame without a trace, because filters test every frame.
+# Filters test every frame, so these functions read a frame's records without a trace.
 #
-# If these functions can't decide, the caller explains the frame.
+# If they can't decide, the caller explains the frame.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
-    """Whether all records of a message can be read."""
+    """Return whether all records of a message can be read."""
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
@@ -48,7 +48,7 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # a wrapper message, whose content may be compressed again
+                if batch.record_format.records is None:  # a wrapper message; its records may be compressed again
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:
@@ -58,12 +58,12 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
 
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
-"""Maximum number of bytes shown if the end of a file is not a batch."""
+"""Maximum number of bytes to show after the last valid batch of a file."""
 _CUT: Final = "TWL101"
 
 
 class BatchListing(Listing):
-    """Batches with file, offsets, number of records, format and codec."""
+    """Batches with partition, offsets, number of records, size, format and time."""
 
     noun = "batch"
     columns = (
@@ -80,7 +80,7 @@ class BatchListing(Listing):
     def __init__(
         self, find: Callable[[], Sequence[Segment]], formats: FormatSet, limits: Limits, *, follows: bool
     ) -> None:
-        """Make a listing; `find` returns the current segments."""
+        """Create a listing. `find` returns the segments that exist at the time of the call."""
         super().__init__()
         self.formats = formats
         self.limits = limits
@@ -88,7 +88,7 @@ class BatchListing(Listing):
         self._follows = follows
         self._segments: list[Segment] = []
         self._next: list[int | None] = []
-        """Start of the next batch in each segment; None if nothing can follow."""
+        """Start of the next batch in each segment; None if no batch can follow."""
         self._seen: list[tuple[int, int]] = []
         """Size and modification time of each segment when it was last read."""
         self._files = array("i")
@@ -144,7 +144,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # an unfinished batch is not an error when following
+            if not (self._follows and error.rule == _CUT):  # when following, the last batch may still be incomplete
                 self._add_rest(number, place, segment)
                 self._next[number] = None
         yield True
@@ -159,7 +159,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add the rest of a segment, which can't be a batch."""
+        """Add the rest of a segment, where no batch could be found, as one faulty entry."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 
@@ -167,7 +167,7 @@ class BatchListing(Listing):
         return (str(entry + 1), self._place(entry), *self._fields(entry))
 
     def _place(self, entry: int) -> str:
-        """Return the partition, or the file name outside of a partition folder."""
+        """Return the name of the partition; for a file outside of a partition folder, the file name."""
         path = self._segments[self._files[entry]].path.absolute()
         return printable(path.parent.name if partition_name(path.parent) else path.name)
 
@@ -183,7 +183,7 @@ class BatchListing(Listing):
         return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
 
     def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
-        """Return the batch of an entry. Raises LogError, LogPathError."""
+        """Read the batch of an entry, only its header if `outline` is set. Raises LogError, LogPathError."""
         path = self._segments[self._files[entry]].path
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)
@@ -241,9 +241,7 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a test for batches with any of these offsets. A batch's offsets begin after the end of the previous
-        batch.
-        """
+        """Return a test for batches that contain any offset in the term's ranges."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:
@@ -279,7 +277,7 @@ class BatchListing(Listing):
 
 
 def _time(milliseconds: int) -> str:
-    """Format a timestamp; "" if there is none."""
+    """Return a timestamp as text; "" if the batch has no timestamp."""
     try:
         when = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (OverflowError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A widget of bytes as hex and text, with the selected field in brackets, and a cursor."""
+"""A widget that shows bytes as hex and text, with a cursor and with brackets around the selected field."""
 
 from bisect import bisect_right
 from typing import Any, ClassVar
@@ -19,17 +19,17 @@ _EMPTY = Buffer("bytes", b"")
 
 
 def _width(number: int) -> int:
-    """Return the line width for `number` bytes: the offset, then hex with a separator and a character for each byte."""
+    """Return the width of a line of `number` bytes: the offset, then three columns of hex and one of text per byte."""
     return _OFFSET + 4 * number + 2
 
 
 def width_next_to(whole: int) -> int:
-    """Return the width of the byte view, including a scroll bar: up to about half of the terminal."""
+    """Return the width of the byte pane, including its scroll bar: at most about half of the terminal's width."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 
 class ByteView(ScrollView, can_focus=True):
-    """Lines of bytes. `Pointed` is sent when the cursor moves to another byte."""
+    """Lines of bytes. `Pointed` is sent when the user moves the cursor to another byte."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1)", "previous byte", show=False),
@@ -44,7 +44,7 @@ class ByteView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"bytes--field", "bytes--cursor", "bytes--title", "bytes--offset"}
 
     class Pointed(Message):
-        """The cursor was moved to a byte."""
+        """The user moved the cursor to a byte."""
 
         def __init__(self, buffer: Buffer, offset: int) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class ByteView(ScrollView, can_focus=True):
         return next((each for each in _WIDTHS if _width(each) <= width), _WIDTHS[-1])
 
     def show(self, buffer: Buffer, begin: int, end: int) -> None:
-        """Show bytes, marking those of the selected field."""
+        """Show a buffer, with brackets around the selected field, which is at `begin` to `end`."""
         if buffer is not self.buffer:
             self.buffer = buffer
             self.scroll_to(y=0, animate=False, force=True)
@@ -108,7 +108,7 @@ class ByteView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         number = self.bytes_a_line
-        column = event.x - _OFFSET  # the bracket before a byte counts as part of the byte
+        column = event.x - _OFFSET  # a click on the bracket before a byte selects the byte
         index = column // 3 if column < 3 * number else column - 3 * number - 2
         offset = (self.scroll_offset.y + event.y - 1) * number + index
         if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):
@@ -118,7 +118,7 @@ class ByteView(ScrollView, can_focus=True):
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        """Return the title, or a line of bytes: offset, hex and text."""
+        """Return the title (line 0) or a line of bytes: offset, hex and text."""
         width = self.scrollable_content_region.width
         if y == 0:
             place = f" {self.begin}-{self.end - 1} of" if self.begin < self.end else ""

@@ -1,4 +1,4 @@
-"""The list of entries as a widget, which draws only visible lines, so that any length is fast."""
+"""The widget with the list of entries. Only visible lines are drawn, so the list may have any length."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from tagwire_workbench.browsing.view import View
 
 
 def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
-    """Return a line of cells cut to a width; the last column gets the remaining width."""
+    """Return the cells as a line of the given width. The last column gets the remaining width."""
     line = ""
     for column, cell in zip(columns, cells, strict=True):
         if not column.width:
@@ -53,7 +53,7 @@ class EntryList(ScrollView, can_focus=True):
         super().__init__(**words)
         self.view = view
         self.cursor = 0
-        """Index of the cursor in the view."""
+        """Index of the cursor's line in the view."""
         self._told: int | None = None
         self._shown_length = -1
 
@@ -70,11 +70,11 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def _rows(self) -> int:
-        """Number of lines for entries; the first line has the titles."""
+        """Number of lines for entries. The first line of the widget has the column titles."""
         return self.scrollable_content_region.height - 1
 
     def show(self, view: View, entry: int | None) -> None:
-        """Show another view, with the cursor on the given entry, or on the next visible one."""
+        """Show another view. The cursor moves to `entry` or, if the view lacks this entry, to the next entry."""
         self.view = view
         self._shown_length = -1
         self.cursor = 0 if entry is None else view.place_of(entry)
@@ -82,7 +82,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def grow(self) -> bool:
-        """Show new entries of the view. Returns whether there are any."""
+        """Show the entries that the view has found since the last call. Returns whether there are any."""
         if len(self.view) != self._shown_length:
             self._shown_length = len(self.view)
             self.virtual_size = Size(self.scrollable_content_region.width, self._shown_length + 1)
@@ -92,7 +92,7 @@ class EntryList(ScrollView, can_focus=True):
         return False
 
     def go_to(self, place: int) -> None:
-        """Put the cursor on a line."""
+        """Move the cursor to a line."""
         before = self.cursor
         self.cursor = max(0, min(place, len(self.view) - 1))
         if before != self.cursor:
@@ -132,7 +132,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def render_line(self, y: int) -> Strip:
-        """Return the title line, or an entry with `>` at the cursor and `!` for an error."""
+        """Return a line to draw: the column titles, or an entry, with `>` at the cursor and `!` for an error."""
         width = self.scrollable_content_region.width
         listing = self.view.listing
         if y == 0:

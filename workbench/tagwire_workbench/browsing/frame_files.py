@@ -1,7 +1,8 @@
 """The sources of frames: lines of JSON, a network capture, or a stream of length-prefixed frames.
 
-Each source reads its file in slices into a `FrameTable`, and returns a frame's bytes by its row. Lines and streams are
-reread from their file; frames of a network capture are in pieces, so they are assembled once, in a temporary file.
+Each source reads its file in slices into a `FrameTable`, and returns the bytes of the frame in a given row. For lines
+and streams, these bytes are read again from the file. The frames of a network capture are spread over packets, so each
+frame is assembled once and stored in a temporary file.
 """
 
 import tempfile
@@ -21,9 +22,9 @@ from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPO
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
 _AT_ONCE: Final = 1000
-"""Frames read before the display is updated."""
+"""Frames to read before the display is updated."""
 _START: Final = 8
-"""Bytes of a frame with its API, version and correlation ID."""
+"""Number of bytes at the start of a frame that contain its API key, version and correlation ID."""
 
 
 class FrameFile(Protocol):
@@ -34,30 +35,29 @@ class FrameFile(Protocol):
 
     @property
     def progress(self) -> float:
-        """The fraction that was read, up to 1."""
+        """The fraction of the file that was read, from 0 to 1."""
         ...
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        """Add the frames in slices; yields False if there are no more for now."""
+        """Add frames to the table. Yields True after each slice, and False if no more frames are available for now."""
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
-        """Return a frame with its bytes; a response has its API."""
+        """Return the frame of a row with its bytes and, for a response, its API."""
         ...
 
     def close(self) -> None:
-        """Close the file."""
         ...
 
 
 class LineFile:
-    """Lines of JSON, optionally gzipped. With `follows`, reading continues when the file grows."""
+    """A capture of JSON lines, optionally gzipped. With `follows`, reading continues when the file grows."""
 
     def __init__(self, file: GrowingFile, *, follows: bool) -> None:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # the path is dropped to leave room for the error
+        self._name = file.path.name  # only the name, to leave room for the error
 
     @property
     def progress(self) -> float:
@@ -80,7 +80,7 @@ class LineFile:
             first, *lines = data.split(b"\n")
             parts.append(first)
             if not lines:
-                continue  # a line may span many slices
+                continue  # the line continues in the next slice
             lines = [b"".join(parts), *lines]
             parts = [lines.pop()]
             for place, line in enumerate(lines, 1):
@@ -101,7 +101,7 @@ class LineFile:
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *place)  # the error is shown when the frame is selected
+            table.add_damaged(number, *place)  # the error is shown when the user selects the entry
             return
         if line.is_close:
             return
@@ -131,15 +131,16 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Add the API from the table, which may come from the request, to a response without one."""
+    """Return the frame. A response without an API gets the API that the table took from its request."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))
 
 
 class NetworkFile:
-    """A network capture (pcap, pcapng). Its frames are sorted by time after reading, because frames may be found out of
-    order.
+    """A network capture (pcap, pcapng).
+
+    Frames may be found out of order, so they are sorted by time after the whole file is read.
     """
 
     def __init__(self, path: Path, port: int, registry: Registry) -> None:
@@ -182,9 +183,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Return the time, the position and length in the temporary file, whether no response follows, and the first
-        bytes.
-        """
+        """Store a frame in the temporary file, and return what its table row needs."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each
@@ -212,7 +211,7 @@ class NetworkFile:
 
 
 class StreamFile:
-    """The frames of one direction of a connection, each with a length prefix."""
+    """The length-prefixed frames of one direction of a connection."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
         self.fault = ""
@@ -243,7 +242,7 @@ class StreamFile:
         yield True
 
     def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
-        """Add the complete frames. Raises DecodeError for an invalid size."""
+        """Add the complete frames in the splitter to the table. Raises DecodeError for an invalid size."""
         start = splitter.offset
         for frame in splitter:
             table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)

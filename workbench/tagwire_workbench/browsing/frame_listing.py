@@ -1,4 +1,4 @@
-"""A listing of the frames of a capture, read from a `tagwire_workbench.browsing.frame_files` source."""
+"""A listing of the frames of a capture, read by a class of `tagwire_workbench.browsing.frame_files`."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _WORDS: Final = ("req", "resp", "!")
 
 
 class FrameListing(Listing):
-    """Frames with API, version, direction, correlation id, connection and client."""
+    """Frames with API, version, direction, correlation ID, connection and client."""
 
     noun = "frame"
     columns = (
@@ -99,7 +99,7 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """Return the name of an API; its messages are imported when its first frame is shown."""
+        """Return the name of an API, importing its message classes when the API's first frame is shown."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise
@@ -117,7 +117,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
-        """Find the error that `tagwire explain` shows. A response to an unknown request has no error."""
+        """Return the error that `tagwire explain` would show. A response whose request is unknown has no error."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -136,7 +136,7 @@ class FrameListing(Listing):
         return explain_captured(settings, frame).fault
 
     def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
-        """Decode a frame of a known API. Raises TagwireError."""
+        """Decode the frame of an entry whose API is known. Raises TagwireError."""
         table, settings = self.table, self.settings
         if table.kinds[entry] == REQUEST:
             return settings.registry.decode_request(data, strict=settings.strict, limits=settings.limits)
@@ -164,13 +164,13 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in (term.value, *term.values)]  # a name may contain commas
+        values = [value.casefold() for value in (term.value, *term.values)]  # the whole value: a name may have commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the cells, and the decompressed bytes without sensitive values."""
+        """Yield the entry's cells, then the frame and its decompressed records, without sensitive values."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return
@@ -205,7 +205,7 @@ class FrameListing(Listing):
         self.file.close()
 
 
-@cache  # called for each frame
+@cache  # cached because it is called for each frame
 def _carries(message: "type[Message]") -> bool:
     from tagwire.records.message_records import has_records_field
 

@@ -1,4 +1,4 @@
-"""The facts of many frames in columns of numbers: about 40 bytes per frame, so that a million frames fit."""
+"""Facts about frames in columns of numbers: about 40 bytes per frame, so that a million frames fit in memory."""
 
 from array import array
 from typing import TYPE_CHECKING, Final
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 REQUEST: Final = 0
 RESPONSE: Final = 1
 DAMAGED: Final = 2
-"""A line that is not a frame, or a gap in a network capture."""
+"""The kind of a row for an invalid line, or for a gap in a network capture."""
 NONE: Final = -1
 _WAITING: Final = 1 << 16
-"""Maximum number of pending requests; older ones are forgotten."""
+"""Maximum number of requests waiting for a response; older ones are never paired."""
 
 
 class Names:
-    """Numbered strings that many frames share."""
+    """Strings that many frames share, stored once and numbered."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -39,14 +39,14 @@ class FrameTable:
     def __init__(self, registry: "Registry") -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)
         self.has_ids = self.pairing.has_ids
-        """Whether frames have correlation ids; otherwise responses follow the order of requests."""
+        """Whether frames have correlation IDs. Without them, responses are paired with requests in order."""
         self.kinds = bytearray()
         self.starts = array("q")
         """Start of the frame, or of its line, in the file."""
         self.lengths = array("q")
-        """Length in the file, in bytes."""
+        """Length of the frame or line in bytes."""
         self.numbers = array("i")
-        """Number shown to the user, from 1."""
+        """Frame number (or line number in JSON lines) shown to the user, from 1."""
         self.sizes = array("i")
         """Size of the frame in bytes."""
         self.keys = array("i")
@@ -57,7 +57,7 @@ class FrameTable:
         self.connections = array("i")
         self.clients = array("i")
         self.partners = array("i")
-        """The response to a request, and the request of a response; NONE if there is none."""
+        """Row of a request's response, or of a response's request; NONE if there is none."""
         self.connection_names = Names()
         self.client_names = Names()
 
@@ -82,7 +82,7 @@ class FrameTable:
         size: int | None = None,
         is_silent: bool = False,
     ) -> int:
-        """Add a row for a frame. Only the first 8 bytes of `data` are used, and its length unless `size` is given.
+        """Add a row for a frame. Only the first 8 bytes of `data` are used, and its length if `size` is not given.
 
         A request waits for its response unless it is silent. Without `api`, a request's API comes from its bytes, and a
         response's API from its request.
@@ -138,5 +138,5 @@ def _int(data: bytes) -> int:
 
 
 def _fitting(number: int) -> int:
-    """Return NONE for a number that no column can hold, and that no API has."""
+    """Return the number, or NONE if it is too large for a column. No API has such a number."""
     return number if -(1 << 31) <= number < 1 << 31 else NONE

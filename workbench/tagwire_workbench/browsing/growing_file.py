@@ -1,8 +1,8 @@
-"""The bytes of a growing file, in order and at any position, plain or decompressed from gzip.
+"""Read a growing file in order and at any position, decompressing gzip.
 
-Compressed bytes can't be read from the middle. So the decompressor's state is saved every few megabytes, and reading at
-a position begins at the previous state: a compressed capture needs no copy on disk, and little memory. Members may be
-added to the gzip file while it is read.
+Reading compressed bytes can't start in the middle. So the decompressor's state is saved every few megabytes, and
+reading at a position starts from the last saved state before it. A compressed capture thus needs no decompressed copy
+on disk and little memory. Members may be added to the gzip file while it is read.
 """
 
 import os
@@ -20,9 +20,9 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18
 _SPACING: Final = 1 << 22
 _STATES: Final = 512
-"""Maximum number of saved decompressor states, about 45 KB each; when it is exceeded, every second state is dropped."""
+"""Maximum number of saved decompressor states, each about 45 KB. Beyond this number, every second state is dropped."""
 _BEHIND: Final = 1 << 20
-"""Decompressed bytes kept before the last position, for reads at nearby positions."""
+"""Number of decompressed bytes to keep before the last position, for reads at nearby positions."""
 
 
 class PlainFile:
@@ -34,7 +34,7 @@ class PlainFile:
         self._place = 0
 
     def more(self) -> bytes:
-        """Return the next bytes in order; b"" at the current end. Raises InputError for a truncated file."""
+        """Return the next bytes in order; b"" if there are none for now. Raises InputError for a truncated file."""
         data = _read(self._file, self.path, _CHUNK, self._place)
         if not data:
             _refuse_cut(self._file, self.path, self._place)
@@ -42,7 +42,7 @@ class PlainFile:
         return data
 
     def at(self, start: int, size: int) -> bytes:
-        """Return the bytes at a position; fewer at the end of the file."""
+        """Return `size` bytes at a position; fewer at the end of the file."""
         parts = []
         while size and (data := _read(self._file, self.path, size, start)):
             parts.append(data)
@@ -51,28 +51,27 @@ class PlainFile:
 
     @property
     def progress(self) -> float:
-        """The fraction of the file that was read in order, up to 1."""
+        """The fraction of the file that has been read in order, from 0 to 1."""
         return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """The error if the file ends here; "" if there is none."""
+        """The error to report if the file does not grow any more; "" if there is none."""
         return ""
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
 class _Unpacking:
-    """A position in a gzip file at which decompression can continue."""
+    """A decompressor and its position in a gzip file."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
         self._path = path
         self._decoder = zlib.decompressobj(31)
         self.is_inside = False
-        """Whether a member has begun and not ended."""
+        """Whether the position is inside a gzip member."""
         self.packed = 0
         self.place = 0
 
@@ -82,11 +81,11 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" at the current end. Raises InputError."""
+        """Return the next decompressed bytes; b"" if there are none for now. Raises InputError."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
-                self.packed += zeros  # some tools pad the last block
+                self.packed += zeros  # zero bytes after a member, which some tools add to fill the last block
                 continue
             if not data:
                 _refuse_cut(self._file, self._path, self.packed)
@@ -104,9 +103,10 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress some bytes; return the output and the bytes that were used. Raises InputError.
+        """Decompress some bytes. Returns the output and the bytes that were consumed. Raises InputError.
 
-        If zlib meets damage, it drops the valid output before it, so decompression is retried with fewer bytes.
+        If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
+        bytes.
         """
         while True:
             before = self._decoder.copy()
@@ -119,7 +119,7 @@ class _Unpacking:
 
 
 class CompressedFile:
-    """A gzip file that is read decompressed."""
+    """A gzip file, read as its decompressed bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,11 +130,10 @@ class CompressedFile:
         self._places = [0]
         self._near = self._next.copy()
         self._kept = b""
-        """The decompressed bytes before the position of `_near`."""
+        """The decompressed bytes just before the position of `_near`."""
         self._lock = Lock()
 
     def more(self) -> bytes:
-        """Return the next bytes, like `PlainFile.more`."""
         found = self._next.more()
         if self._next.place - self._places[-1] >= self._spacing:
             with self._lock:
@@ -149,7 +148,6 @@ class CompressedFile:
             self._spacing *= 2
 
     def at(self, start: int, size: int) -> bytes:
-        """Return the bytes at a position, like `PlainFile.at`. Raises InputError."""
         with self._lock:
             begin = self._near.place - len(self._kept)
             before = bisect_right(self._places, start) - 1
@@ -166,16 +164,13 @@ class CompressedFile:
 
     @property
     def progress(self) -> float:
-        """The fraction that was read, like `PlainFile.progress`."""
         return self._next.packed / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """The error at the end, like `PlainFile.fault`."""
         return f"{self.path}: the file ends within its gzip data" if self._next.is_inside else ""
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -183,7 +178,7 @@ GrowingFile = PlainFile | CompressedFile
 
 
 def open_growing(path: Path) -> GrowingFile:
-    """Open a file, decompressing gzip. Raises InputError."""
+    """Open a file for reading, and decompress it if it is gzipped. Raises InputError."""
     with _opened(path) as file:
         head = _read(file, path, 2, 0)
     return CompressedFile(path) if head == _GZIP else PlainFile(path)

@@ -1,4 +1,4 @@
-"""Help on keys and filters."""
+"""The help screen, which explains keys and filters."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -39,13 +39,13 @@ A filter is words with blanks between; a batch must match all of them:
 
 
 def help_text(keys: Sequence[str]) -> str:
-    """Return the help for a listing with these filter keys."""
+    """Return the help for a listing that supports these filter keys."""
     names = "  ".join(f"{key}=" for key in keys)
     return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks errors."
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help, until a key is pressed."""
+    """The help, shown until the user presses a key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,enter", "dismiss", "close", show=False),

@@ -1,8 +1,8 @@
 """The listings that the browser shows: frames of a capture, or batches of a log.
 
-One thread reads a listing in slices (`tagwire_workbench.browsing.reader`) while another shows it. `count` is updated
-last, so every entry below `count` is complete. Only a few numbers are stored for each entry; its bytes are read again
-when the entry is selected.
+One thread reads a listing in slices (`tagwire_workbench.browsing.reader`) while another thread shows it. The reading
+thread updates `count` last, so every entry below `count` is complete. Only a few numbers are stored for each entry; its
+bytes are read again when the user selects the entry.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ FINE: Final = 1
 FAULTY: Final = 2
 
 Test = Callable[[int], bool]
-"""A test that returns whether to show an entry."""
+"""A function that returns whether to show an entry."""
 
 
 class Column(NamedTuple):
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class ExplainedEntry(NamedTuple):
-    """An entry with all of its bytes."""
+    """An entry with its bytes and their explanation."""
 
     data: bytes
     explained: Explained
@@ -43,10 +43,10 @@ class Listing(ABC):
     """Entries, numbered from 0 in input order."""
 
     noun = "entry"
-    """The word for an entry."""
+    """What the browser calls an entry."""
     columns: Sequence[Column] = ()
     keys: Sequence[str] = ()
-    """The keys that filters can use."""
+    """The keys that filters can use, such as `api`."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -54,7 +54,7 @@ class Listing(ABC):
         self.is_done = False
         """Whether no more entries will come."""
         self.fault = ""
-        """Why reading ended before the end of the input; "" if it did not."""
+        """Why reading ended early; "" if it did not."""
         self.states = bytearray()
         """The error state of each entry: UNKNOWN, FINE or FAULTY."""
         self._work: Iterator[bool] | None = None
@@ -78,15 +78,15 @@ class Listing(ABC):
 
     @abstractmethod
     def cells(self, entry: int) -> Sequence[str]:
-        """Return the cells of an entry, one for each column."""
+        """Return an entry's cells, one for each column."""
 
     @abstractmethod
     def look(self, entry: int) -> ExplainedEntry:
-        """Return an entry with its bytes. Raises InputError if the file can't be read any more."""
+        """Return an entry with its bytes and their explanation. Raises InputError if the file can no longer be read."""
 
     @abstractmethod
     def find_fault(self, entry: int) -> str:
-        """Return why an entry can't be read; "" if it can."""
+        """Return an entry's decoding error; "" if there is none."""
 
     @abstractmethod
     def test_of(self, term: Term) -> Test:
@@ -94,7 +94,7 @@ class Listing(ABC):
 
     @abstractmethod
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes in which text filters search."""
+        """Yield the bytes that a text filter searches for this entry."""
 
     @property
     @abstractmethod
@@ -106,38 +106,36 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number, or else the next entry; None if there is none."""
+        """Return the entry with this number, or else the next entry; None if there is no such entry."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
-        """Return the response to a request, or the request of a response."""
+        """Return the response of a request, or the request of a response; None if there is none."""
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values that an entry shares with others, by filter key."""
+        """Return filter values that this entry shares with related entries, by filter key."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:
-        """Whether an entry has an error; the result is cached."""
+        """Return whether an entry has an error, and cache the result."""
         if self.states[entry] == UNKNOWN:
             self.states[entry] = FAULTY if self.find_fault(entry) else FINE
         return self.states[entry] == FAULTY
 
     @abstractmethod
     def close(self) -> None:
-        """Close open files."""
-
 
 _HIDDEN: Final = b"\0"
 
 
 def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
-    """Whether a lower-case string is in some bytes, ignoring the case of ASCII letters."""
+    """Return whether any of these bytes contain a lower-case string, ignoring the case of ASCII letters."""
     return any(wanted in text.lower() for text in texts)
 
 
 def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
-    """Yield the bytes of an entry without sensitive ones, and all decompressed bytes."""
+    """Yield an entry's bytes and all decompressed bytes in it, with sensitive bytes zeroed."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:
@@ -151,7 +149,7 @@ def _unpacked(node: Node) -> Iterator[bytes]:
 
 
 def visible(data: bytes, traces: Iterable[Trace]) -> bytes:
-    """Return the bytes with sensitive ones zeroed."""
+    """Return the bytes with all sensitive values zeroed."""
     shown = bytearray(data)
     for trace in traces:
         if trace.root.may_hide:

@@ -1,4 +1,4 @@
-"""Open a path as frames of a capture or batches of a log, detected by its first bytes."""
+"""Open a path as a capture or a log, depending on its first bytes."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from tagwire_workbench.browsing.listing import Listing
 _HEAD: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10
-"""Largest magic byte of a batch format, including other projects' formats."""
+"""Largest magic byte of a batch, including record formats of other projects."""
 
 
 class OpenOptions(NamedTuple):
@@ -29,12 +29,12 @@ class OpenOptions(NamedTuple):
     stream: str | None
     """"request" or "response" if the input is a stream of length-prefixed frames."""
     is_log: bool
-    """Whether a batch format was given."""
+    """Whether the user specified a record format, so the input is a log."""
     follows: bool
 
 
 def open_listing(path: Path, options: OpenOptions) -> Listing:
-    """Return the listing of a path, without reading entries. Raises InputError for an unknown type of file."""
+    """Return the listing of a path, without reading entries. Raises InputError if the type of the file is unknown."""
     if path.is_dir() or options.is_log:
         return _log(path, options)
     head = _head(path)
@@ -68,7 +68,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_batch(head: bytes) -> bool:
-    """Whether offset, length and magic byte are plausible for a batch, which rules out text files."""
+    """Return whether offset, length and magic byte could be a batch's. In text files, they are far too large."""
     if len(head) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)
@@ -79,5 +79,5 @@ def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # raises at once for a folder without partitions
+    find()  # reports a folder without partitions at once
     return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

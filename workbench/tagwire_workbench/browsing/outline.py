@@ -1,7 +1,7 @@
-"""The tree of an entry's fields: the displayed values, and the bytes of each field.
+"""The tree of an entry's fields: the values to show, and where each field's bytes are.
 
-Items are made on demand. A very long array is divided into ranges of elements, so that opening the array makes only the
-items of the ranges.
+Items are created when their parent is opened. A very long array is divided into ranges of elements, so that opening the
+array creates only one item per range.
 """
 
 import re
@@ -24,37 +24,37 @@ from tagwire_workbench.browsing.listing import ExplainedEntry
 
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
-"""Maximum bytes shown as text."""
+"""Bytes longer than this are never shown as text."""
 _ASKED: Final = 8
-"""Number of an element's fields to try as a label for the element."""
+"""Number of fields to try when looking for the label of an array element."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 Note = Callable[[Node], str]
 
 
 class _Details(NamedTuple):
-    """Additional facts about nodes."""
+    """What is needed to show nodes: notes on values, and field documentation."""
 
     note: Note
     abouts: Mapping[str, str]
-    """The `about` strings of fields, by path without indices."""
+    """The `about` string of each field, by path without indices."""
 
     def about(self, node: Node) -> str:
-        """Return the `about` string of a node's field; "" for a message."""
+        """Return the `about` string of the node's field; "" for the node of a whole message."""
         return self.abouts.get(_INDEX.sub("", node.path), "") if node.path else ""
 
 
 class Buffer(NamedTuple):
-    """The bytes that items refer to: the entry's bytes, or decompressed bytes."""
+    """The bytes in which items have positions: the bytes of the entry, or decompressed bytes."""
 
     name: str
     data: bytes
     hidden: Sequence[tuple[int, int]] = ()
-    """Ranges with sensitive bytes."""
+    """The ranges of sensitive bytes, which are not shown."""
 
 
 class Item:
-    """A line of the tree."""
+    """A line of the field tree."""
 
     def __init__(
         self,
@@ -71,13 +71,12 @@ class Item:
     ) -> None:
         self.name = name
         self.about = about
-        """The `about` string of the field."""
         self.path = path or name
-        """Path in the message."""
+        """The field's path from the message."""
         self.value = value
         self.type = type
         self.kind = kind
-        """One of `tagwire.explain.text.Row.kind`; "range" for a range of array elements."""
+        """A kind of `tagwire.explain.text.Row`, or "range" for a range of array elements."""
         self.buffer = buffer
         self.begin = begin
         self.end = end
@@ -86,12 +85,11 @@ class Item:
 
     @property
     def has_children(self) -> bool:
-        """Whether the item has children."""
         return self._make is not None
 
     @property
     def children(self) -> "list[Item]":
-        """The children; made on access."""
+        """The child items, created on first access."""
         if self._children is None:
             self._children = list(self._make()) if self._make else []
         return self._children
@@ -101,7 +99,7 @@ class Item:
 
 
 def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
-    """Return the bytes of an entry and its tree. Errors and unread bytes are items, so every byte is in an item."""
+    """Return an entry's bytes and its tree. Errors and unread bytes are items, so every byte is part of an item."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)
@@ -109,7 +107,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
-        if looked.explained.guess is not None:  # a guessed message type, and the trace that results from it
+        if looked.explained.guess is not None:  # a guess at the message type, and facts about the guess
             facts = looked.explained._replace(title="")
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
@@ -118,7 +116,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Return the buffer of a trace; in a trace of several batches, each batch has its own bytes."""
+    """Return a trace's buffer. If an entry has several batches, each batch has a buffer of its own."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 
@@ -159,7 +157,7 @@ def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
 
 
 def _value(node: Node, details: _Details) -> str:
-    """Return a short value; for printable bytes, the text."""
+    """Return a short form of a node's value. Printable bytes are shown as text."""
     value = node.value
     if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
         text = bytes(value).decode("utf-8", "replace")
@@ -205,12 +203,12 @@ def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[i
 
 
 def _name(child: Node, around: Node) -> str:
-    """Return a node's path relative to its parent, or its type."""
+    """Return a node's path relative to its parent; without one, the node's type."""
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
 def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
-    """Return the items from the root to the innermost item with this byte; empty if there is none."""
+    """Return the items from the root to the innermost item that contains a byte; empty if no item does."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
             return [item, *(way_to(item.children, buffer, offset) if item.has_children else [])]
@@ -218,7 +216,7 @@ def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
 
 
 _OPENED = 40
-"""Number of items to open at first."""
+"""Number of items to open when an entry is shown."""
 _STYLES = {
     "number": "cyan",
     "text": "green",
@@ -231,10 +229,10 @@ _STYLES = {
 
 
 class FieldTree(Tree[Item]):
-    """The fields of an entry. `Selected` is sent when the cursor moves to another field."""
+    """The tree of an entry's fields. `Selected` is sent when the cursor moves to another field."""
 
     class Selected(Message):
-        """A field is under the cursor."""
+        """The cursor moved to a field."""
 
         def __init__(self, item: Item) -> None:
             super().__init__()
@@ -246,7 +244,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry, with its short branches open, or with the path to an error open."""
+        """Show another entry. The path to an error is open or, if there is no error, all short branches are."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -261,7 +259,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch and its subbranches as long as they are short."""
+        """Open a branch and its subbranches as long as they have few items."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -280,7 +278,7 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        assert self.last_line >= -1  # reading `last_line` makes Textual assign lines to the new nodes
+        assert self.last_line >= -1  # reading `last_line` makes Textual assign line numbers to the new nodes
         self.move_cursor(node)
 
     def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:
@@ -296,17 +294,16 @@ class FieldTree(Tree[Item]):
         node.expand()
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Item]) -> None:
-        """Fill a branch."""
+        """Add the child nodes of a branch when the user opens the branch."""
         if event.node.data is not None and not event.node.children:
             self._add(event.node, event.node.data.children)
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Item]) -> None:
-        """Send the selected field."""
         if event.node.data is not None and event.node is self.cursor_node:
             self.post_message(self.Selected(event.node.data))
 
     def reveal(self, buffer: Buffer, offset: int) -> None:
-        """Put the cursor on the field that a byte belongs to, opening the branches around it."""
+        """Move the cursor to the field that contains a byte, opening the branches around the field."""
         around = self.cursor_node or self.root
         while around.parent is not None and (around.data is None or around.data.buffer is buffer):
             around = around.parent

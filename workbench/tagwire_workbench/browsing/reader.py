@@ -1,6 +1,7 @@
 """The thread that reads a listing and applies a filter while the browser shows the results.
 
-It works in slices: first the visible entries, then the filter, then more input. Only this thread writes to a listing.
+The thread works in slices: first it checks the visible entries for errors, then it filters, then it reads more input.
+Only this thread writes to a listing.
 """
 
 from contextvars import copy_context
@@ -15,26 +16,25 @@ from tagwire_workbench.browsing.view import View
 _BREATH: Final = 0.001
 """Seconds to sleep after a slice, so that the user interface stays responsive."""
 _PAUSE: Final = 0.2
-"""Seconds between two checks of a file that may grow."""
+"""Seconds between two checks whether the file has grown."""
 
 
 class Reader:
-    """Reads a listing in a thread, between `start` and `stop`."""
+    """Reads a listing in a thread, from `start` to `stop`."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
         self.view = View(listing)
-        """The current view; may be replaced at any time."""
+        """The filtered view to extend. The browser may replace it at any time."""
         self.visible: list[int] = []
-        """Entries to check for errors first."""
+        """The entries on the screen, which are checked for errors first."""
         self._wake = Event()
         self._stopped = Event()
-        # The thread inherits this context, which determines whether sensitive values are shown.
+        # The thread runs in this context, which determines whether sensitive values are shown.
         context = copy_context()
         self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -45,12 +45,11 @@ class Reader:
         self.listing.close()
 
     def wake(self) -> None:
-        """Notify the thread of new work."""
         self._wake.set()
 
     @property
     def is_idle(self) -> bool:
-        """Whether all available input was read and filtered."""
+        """Whether all available input has been read and filtered."""
         return self.listing.is_done and self.view.tried >= self.listing.count and not self._unknown()
 
     def _run(self) -> None:
@@ -62,7 +61,7 @@ class Reader:
                 self._wake.wait(None if self.listing.is_done else _PAUSE)
 
     def work(self) -> bool:
-        """Process a slice. Returns whether there was anything to do."""
+        """Process one slice. Returns whether there was anything to do."""
         found = self._check_visible()
         found = self.view.advance() or found
         if not self.listing.is_done:
@@ -78,6 +77,6 @@ class Reader:
         for entry in wanted:
             try:
                 self.listing.is_faulty(entry)
-            except TagwireError:  # shown when the entry is selected
+            except TagwireError:  # the browser shows the error when the entry is selected
                 continue
         return bool(wanted)

@@ -1,4 +1,4 @@
-"""A filtered view of a listing: entry numbers, found in slices as the listing grows."""
+"""A filtered view of a listing: the numbers of matching entries, found in slices as the listing grows."""
 
 from array import array
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from tagwire_cli.input.filters import Term
 from tagwire_workbench.browsing.listing import Listing, Test, contains
 
 _SLICE: Final = 0.05
-"""Seconds per slice."""
+"""Seconds of work per call of `advance`."""
 _CHEAP: Final = 256
 """Entries to test between two checks of the clock."""
 
@@ -21,20 +21,19 @@ class View:
     def __init__(self, listing: Listing, terms: Sequence[Term] = (), text: str = "") -> None:
         self.listing = listing
         self.text = text
-        """The filter as typed."""
+        """The filter as the user typed it."""
         self._found = array("i")
         self._tried = 0
-        # Testing columns is fast, and testing bytes is slow, so errors and text come last.
+        # Comparing columns is fast and reading bytes is slow, so tests for errors and text run last.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
-        """Why entries could not be tested; "" if all could."""
+        """The last error that prevented the test of an entry; "" if there was none."""
 
     def __len__(self) -> int:
         return len(self._found) if self._tests else self.listing.count
 
     def __getitem__(self, place: int) -> int:
-        """Return the entry at an index."""
         return self._found[place] if self._tests else place
 
     @property
@@ -43,7 +42,7 @@ class View:
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """Return the index of an entry, or of the next entry in the view."""
+        """Return the index of an entry or, if the filter hides the entry, of the next one."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left
@@ -51,12 +50,12 @@ class View:
         return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
 
     def has(self, entry: int) -> bool:
-        """Whether the view contains an entry."""
+        """Return whether an entry matches the filter."""
         place = self.place_of(entry)
         return place < len(self) and self[place] == entry
 
     def advance(self) -> bool:
-        """Test some more entries. Returns whether there were any."""
+        """Test the next slice of entries. Returns whether there were any."""
         if not self._tests or self._tried >= self.listing.count:
             return False
         end = monotonic() + _SLICE
