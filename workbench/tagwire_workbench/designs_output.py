@@ -1,4 +1,4 @@
-"""Read design specs from paths, and report findings with line and caret, like problems of specs."""
+"""Read design specs from paths, and print findings in the same forms as problems of specs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Return the specs of a file or folder, read with the options of their set, without registers.
+    """Return the specs of a file or folder, except registers, read with the options of their spec set.
 
     Raises SpecError for a spec with errors.
     """
@@ -47,12 +47,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path where no spec was checked, because "no problems" would be misleading."""
+    """Raise click.UsageError for a path where nothing was checked, because "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """Return the findings with line and column, sorted by file position. Only files with findings are read again."""
+    """Return the findings with line and column, sorted by position. Only files with findings are read again."""
     from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings and, in text form, what was checked; exit with status 1 if any finding is an error."""
+    """Print the findings; the text form also shows what was checked. Exit with status 1 if any finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

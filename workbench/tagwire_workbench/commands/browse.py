@@ -1,4 +1,4 @@
-"""`tagwire browse`: look through a capture or a log in a terminal."""
+"""`tagwire browse`: read a capture or a log in a terminal."""
 
 import sys
 from collections.abc import Sequence
@@ -93,9 +93,7 @@ def command(
 
 
 def _require_terminal(path: Path) -> None:
-    """Raise UsageError without a terminal, because keys are read from standard input and the screen is drawn on
-    standard error.
-    """
+    """Raise UsageError unless standard input, for keys, and standard error, for the screen, are terminals."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
         raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

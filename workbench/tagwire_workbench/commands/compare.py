@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ABSENT: Final = "-"
 _SHOWN: Final = 6
-"""Maximum number of values shown per field; JSON has all of them."""
+"""Maximum number of values to print per field. JSON output contains all values."""
 
 
 @click.command("compare")

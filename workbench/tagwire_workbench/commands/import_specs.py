@@ -1,4 +1,4 @@
-"""`tagwire import`: import the specs in release jars as canonical specs."""
+"""`tagwire import`: write the specs in release jars as canonical specs."""
 
 from collections.abc import Sequence
 from pathlib import Path

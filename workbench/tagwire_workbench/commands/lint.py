@@ -1,4 +1,4 @@
-"""`tagwire lint`: find flaws in designs."""
+"""`tagwire lint`: report design problems in specs."""
 
 import datetime
 from collections.abc import Sequence
@@ -61,5 +61,5 @@ def command(
 
 
 def _split(options: Sequence[str]) -> list[str]:
-    """Return the rule ids of an option that may be repeated, each time with several ids."""
+    """Return the rule IDs of a repeatable option that may list several IDs each time."""
     return [rule.strip().upper() for option in options for rule in option.split(",") if rule.strip()]

@@ -1,4 +1,4 @@
-"""`tagwire record`: a proxy that writes the traffic to a capture file."""
+"""`tagwire record`: run a proxy that writes the traffic to a capture file."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 _CLOSING: Final = 2.0
-"""Seconds to wait for pending output at the end."""
+"""Seconds to wait at the end for output that is still queued."""
 
 
 @click.command("record")
@@ -112,7 +112,7 @@ def command(
 
 
 class _Stopping:
-    """Stops the proxy on a signal, or if output can't be written."""
+    """Stops the proxy when a signal arrives, or when the capture or the output can't be written."""
 
     def __init__(self) -> None:
         self.future: asyncio.Future[None] | None = None
@@ -136,7 +136,7 @@ class _Stopping:
 
 
 class _Printing:
-    """Prints in a separate thread, so that a stalled reader can't block the proxy."""
+    """Prints in a separate thread, so that a slow reader of the output can't block the proxy."""
 
     def __init__(self, stopping: _Stopping) -> None:
         self._stopping = stopping
@@ -145,11 +145,11 @@ class _Printing:
         self._thread.start()
 
     def add(self, show: "Callable[[], None]") -> None:
-        """Queue a print call."""
+        """Queue a function that prints."""
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Print pending lines if there is still a reader."""
+        """Wait until queued functions have printed, but not for a stalled reader."""
         self._waiting.put(None)
         self._thread.join(_CLOSING)
 
@@ -159,7 +159,7 @@ class _Printing:
                 show()
             except OSError as error:  # the output is closed
                 if (future := self._stopping.future) is not None:
-                    with contextlib.suppress(RuntimeError):  # the loop has ended
+                    with contextlib.suppress(RuntimeError):  # the event loop has already ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)
                 return
 
@@ -174,7 +174,7 @@ async def _serve(
     allow_remote: bool,
     as_json: bool,
 ) -> None:
-    """Serve until a signal or a timeout. Raises OSError if output can't be written."""
+    """Serve until a signal arrives or `seconds` have passed. Raises OSError if output can't be written."""
     loop = asyncio.get_running_loop()
     stopping.future = loop.create_future()
 
@@ -184,7 +184,7 @@ async def _serve(
         printing.add(lambda: write_json_line(row) if as_json else write_line(text))
 
     for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead
+        with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C ends the event loop instead
             loop.add_signal_handler(each, stopping.stop)
     async with proxy.serving(*listen, allow_remote=allow_remote, on_listening=show):
         with contextlib.suppress(TimeoutError):

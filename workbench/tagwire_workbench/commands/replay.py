@@ -1,4 +1,4 @@
-"""`tagwire replay`: send the requests of a capture to a server, and compare the answers with the recorded ones."""
+"""`tagwire replay`: send the requests of a capture to a server, and compare its responses with the recorded ones."""
 
 import asyncio
 import re
@@ -125,8 +125,9 @@ def command(
 
 
 def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """Return the steps recorded with one server. Raises click.BadParameter, listing the capture's servers, if there are
-    none.
+    """Return the steps recorded with one server.
+
+    If there are none, raises click.BadParameter with a list of the servers in the capture.
     """
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
@@ -137,7 +138,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """Return the classes of the recorded responses, except for responses that the package lacks."""
+    """Return the classes of the recorded responses. Responses that the package doesn't have are left out."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
@@ -160,7 +161,7 @@ async def _play(
     is_paced: bool,
     retry: float,
 ) -> Counter[str]:
-    """Play the steps and show differences; return the counts of results."""
+    """Play the steps and show the differences. Returns how many responses were the same, differed or were missing."""
     from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
     from tagwire_workbench.replaying.id_mapping import IdMapping
     from tagwire_workbench.replaying.player import play
@@ -202,14 +203,14 @@ def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
 
 
 class _Summary:
-    """The number of differing answers per field, with an example."""
+    """Counts the differing responses per field, and keeps an example of each field."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], str] = {}
 
     def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
-        """Count each differing field of an answer once."""
+        """Count each differing field of a response once."""
         examples: dict[str, str] = {}
         for each in found:
             values = f"expected {each.expected}, received {each.received}"

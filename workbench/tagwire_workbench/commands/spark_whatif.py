@@ -1,4 +1,4 @@
-"""`tagwire spark whatif`: `tagwire whatif` over the logs of a cluster."""
+"""`tagwire spark whatif`: run the measurement of `tagwire whatif` on the logs of a whole cluster."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire whatif`: measure logs in another format."""
+"""`tagwire whatif`: measure logs in another record format."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,7 +72,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """Return the topic of a partition folder, or the folder name."""
+    """Return a partition folder's topic; for any other folder, its name."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()
@@ -82,7 +82,7 @@ def _topic(found: "Partition | Segment") -> str:
 
 
 def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
-    """Print the results, and write the page."""
+    """Print the results, and write the HTML page if a path is given."""
     from tagwire_workbench.whatif.summary import Summary
 
     summary = Summary(found, top)

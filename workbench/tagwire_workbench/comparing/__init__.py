@@ -1,1 +1,1 @@
-"""Comparison of captures."""
+"""Compare two captures."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# Find which parts of a protocol a capture uses: messages, versions, fields with non-default values, and values.
+# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields.
 #
-# The values of a field are kept while they are few: values of an error code or isolation level show what a client or
-# server can do, unlike offsets or names.
+# It also keeps the values of fields that have only a few different values. Values of an error code or isolation level
+# show what a client or server can do, unlike offsets or names.
 
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""
@@ -28,17 +28,17 @@ _FEW: Final = 16
 
 @dataclass
 class FieldUsage:
-    """A field of a message, in all its versions."""
+    """The use of a field of a message, in all versions together."""
 
     row: "FieldRow"
     default: Any
     used: int = 0
     """Number of messages or elements with a non-default value."""
     values: set[Any] | None = field(default_factory=set)
-    """All values, including the default; None if there are too many, or if they are composite or sensitive."""
+    """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value."""
+        """Count a value of the field."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -53,7 +53,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All possible values, if the spec enumerates a small number of them."""
+        """All possible values of the field, if the spec lists them and they are few."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -61,10 +61,10 @@ class FieldUsage:
 
 
 class CaptureUsage:
-    """The protocol usage of a capture."""
+    """The messages, versions, fields and values that a capture uses."""
 
     def __init__(self, registry: "Registry", lines: "Iterable[CapturedFrame]") -> None:
-        """Count what the frames use. Raises CaptureError for a line that isn't a frame."""
+        """Count what the frames use. Raises CaptureError for an invalid line of the capture."""
         self.frames = 0
         self.unreadable: Counter[str] = Counter()
         """Number of unreadable frames, by message."""
@@ -92,7 +92,7 @@ class CaptureUsage:
         self._walk(self.fields.setdefault(name, {}), frame.message, frame.version, "")
 
     def _walk(self, fields: dict[str, FieldUsage], value: Struct, version: int | None, path: str) -> None:
-        """Count the fields of a struct."""
+        """Count the fields of a struct and of its nested structs."""
         defaults = fresh(type(value))
         for row in value.FIELDS:
             if version is None or version not in row.versions:
@@ -110,7 +110,7 @@ class CaptureUsage:
 
 
 def value_strings(values: Iterable[Any]) -> list[str]:
-    """Return sorted values as strings; a member of an enum with its name."""
+    """Return the values as strings, sorted. Enum members include their name."""
     ordered = sorted(values, key=lambda value: (value is None, str(type(value)), value if value is not None else 0))
     return [f"{int(each)} {each.name}" if hasattr(each, "name") else shown(each) for each in ordered]
 
@@ -120,13 +120,12 @@ class FieldComparison(NamedTuple):
 
     path: str
     a: int
-    """How often the field has a non-default value in the first capture."""
+    """Number of messages or elements with a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """The values only in the first capture, only in the second, and in neither; None if there are too many, or if they
-    are hidden.
+    """The values only in the first capture, only in the second, and in neither; None if too many, or hidden.
 
-    Values in neither capture are known if the spec enumerates all values.
+    Values that occur in neither capture are known only if the spec enumerates all values.
     """
 
     def as_dict(self) -> dict[str, Any]:
@@ -141,7 +140,7 @@ class MessageComparison(NamedTuple):
 
     name: str
     a: dict[int, int]
-    """Number of occurrences in the first capture, by version."""
+    """Number of messages by version, in the first capture."""
     b: dict[int, int]
     fields: list[FieldComparison]
     """The fields in the captured versions, if both captures have the message."""
@@ -177,7 +176,10 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Split a field's values by capture. A capture without the field counts as having the default."""
+    """Return the values that only the first capture has, only the second, and neither.
+
+    A capture without the field counts as having only its default.
+    """
     known = one or other
     assert known is not None, "a capture has it"
     if known.values is None or isinstance(known.default, Struct):

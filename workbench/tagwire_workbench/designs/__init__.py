@@ -1,1 +1,1 @@
-"""The costs of designs, and conflicts between them."""
+"""Find costs of designs, and conflicts between designs."""

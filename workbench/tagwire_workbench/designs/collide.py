@@ -1,7 +1,7 @@
-"""Find designs that claim the same discriminator, bit, API version or tag.
+"""Find conflicts: designs that claim the same discriminator, attribute bit, API version or tag.
 
-Each design is a set of specs, such as the folder of one proposal. Other rules find duplicates within a design; this
-module compares designs pair by pair.
+A design is a set of specs, such as the folder of one proposal. This module compares each pair of designs; other rules
+find conflicts within one design.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class Design:
 
 
 def collide(designs: Sequence[Design]) -> list[Finding]:
-    """Return the conflicts between each two of these designs."""
+    """Return the conflicts between every two of the designs."""
     found: list[Finding] = []
     for one, other in combinations(designs, 2):
         found += _pair(one, other)
@@ -58,7 +58,7 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the bits that have different names in two fields of the same name."""
+    """Yield the attribute bits that the two formats name differently, in fields with the same name."""
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

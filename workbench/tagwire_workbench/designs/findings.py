@@ -1,4 +1,4 @@
-"""Findings about designs: a rule, a position in the spec, and a message; in reports also a line."""
+"""The findings of design rules: a rule ID, a position in a spec, and a message."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,14 +12,14 @@ _ARRAY: Final = "[]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A finding. `line` and `column` count from 1; 0 if the position was not looked up."""
+    """A violation of a design rule. `line` and `column` count from 1; 0 means that they were not looked up."""
 
     rule: str
     severity: DesignSeverity
     file: str
     message_name: str
     path: str
-    """The field, in snake_case; "" for the whole design."""
+    """The field's path in snake case; "" for the whole design."""
     message: str
     key: str = "name"
     """The spec key that the finding is about."""
@@ -29,7 +29,7 @@ class Finding:
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """Make a finding about a spec, with the severity that its rule has by default."""
+        """Create a finding about a spec. Its severity is the rule's default."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,
@@ -42,12 +42,12 @@ class Finding:
 
     @property
     def spot(self) -> Spot:
-        """The position in the spec."""
+        """The spec key and field that the finding is about."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property
     def versions(self) -> str:
-        """Always "": a design is checked in all its versions."""
+        """Always "", because a design rule applies to all versions."""
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":

@@ -1,7 +1,7 @@
-"""Find flaws of a record format in its spec: costs for its readers and writers.
+"""Find design flaws of a record format that make it costly to read or write.
 
-The rules examine the layout: which fields vary in length, what the checksum covers, how many bytes a claimed value
-takes.
+The rules examine the layout: which fields vary in length, what the checksum covers, and how many bytes the value of a
+claim takes.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from tagwire_workbench.designs.findings import Finding
 
 
 def lint_format(spec: MessageSpec) -> list[Finding]:
-    """Return the findings on a record format."""
+    """Return the findings about a record format."""
     assert spec.format is not None
     layout = format_class(spec, spec.options).layout()
     root = layout.root
@@ -57,7 +57,7 @@ def _structs(struct: StructLayout, path: str) -> Iterator[tuple[str, StructLayou
 
 
 def _width(kind: Type) -> int | None:
-    """Return the fixed width of a type in bytes; None if it varies."""
+    """Return a type's width in bytes; None if the width varies."""
     if isinstance(kind, Extent | Count):
         return _width(kind.code)
     if isinstance(kind, Fixed):

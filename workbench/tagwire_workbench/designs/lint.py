@@ -1,7 +1,7 @@
 """Find design flaws in a record format, in a message, and in messages compared with each other.
 
-The rules report what a design costs its readers and writers. All rules run; `chosen` then keeps the findings that the
-settings enable.
+The rules report what a design costs those who read and write it. All rules run; `chosen` then keeps the findings of the
+rules that the settings enable.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from tagwire_workbench.designs.message_lint import lint_message
 
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield the findings about pairs of these messages. API keys are unique in a component."""
+    """Yield the findings about pairs: a request and response with the same API key, and messages of the same kind."""
     alive = [spec for spec in specs if spec.valid_versions]
     requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
     for spec in alive:
@@ -40,7 +40,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the versions that are flexible in both messages, among their common versions."""
+    """Return the flexible versions of the request and of the response, limited to versions that both messages have."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -50,7 +50,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield a finding for each message that is never flexible, if other messages of its kind are."""
+    """Yield a finding for each message that is never flexible although other messages of its kind are."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
@@ -58,14 +58,14 @@ def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
 
 
 def lint(spec: MessageSpec) -> list[Finding]:
-    """Return the findings on one record format or message; empty for a message without versions, which was removed."""
+    """Return the findings about one record format or message. A message without versions was removed and has none."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []
 
 
 def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
-    """Return the findings on these specs, individually and compared with each other, in the order of the specs."""
+    """Return the findings about each spec and about pairs of specs, in the order of the specs."""
     found: defaultdict[str, list[Finding]] = defaultdict(list)
     for each in [*(finding for spec in specs for finding in lint(spec)), *lint_pairs(specs)]:
         found[each.file].append(each)
@@ -73,7 +73,7 @@ def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
 
 
 def chosen(findings: Iterable[Finding], specs: Iterable[MessageSpec], settings: LintSettings) -> list[Finding]:
-    """Return the findings of enabled rules, with the severity in the settings."""
+    """Return the findings of enabled rules, with the severities from the settings."""
     extended = {spec.file for spec in specs if spec.is_extended}
     kept = []
     for finding in findings:

@@ -1,7 +1,7 @@
-"""Find flaws of a single message: names, documentation, defaults, tags and nulls that burden its users.
+"""Find design flaws of a single message: names, documentation, defaults, tags and nulls that cause work for its users.
 
-Each rule is a function of a field within its struct, or of the message. A common struct is checked only once, where it
-is first used.
+Each rule is a function of a field within its struct, or of the message. A common struct is checked only once, where a
+field first uses it.
 """
 
 from collections import defaultdict
@@ -29,12 +29,12 @@ class _Place:
 
     @property
     def versions(self) -> Versions:
-        """The valid versions with the field."""
+        """The valid versions that have the field."""
         return self.field.versions & self.around
 
     @property
     def is_later(self) -> bool:
-        """Whether the field is newer than its struct, so that old readers of the struct don't know it."""
+        """Whether the field is newer than its struct, so that older readers of the struct don't know the field."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> Finding:
@@ -42,7 +42,7 @@ class _Place:
 
 
 def lint_message(spec: MessageSpec) -> Iterator[Finding]:
-    """Yield the findings on a message that has versions."""
+    """Yield the findings about a message that has at least one version."""
     places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
     for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
         yield from message_rule(spec)
@@ -124,7 +124,7 @@ def _stiff_length(place: _Place) -> _Found:
 
 
 def _implied_default(place: _Place) -> _Found:
-    """Numbers that identify or locate something have no natural zero, unlike counts, sizes and codes."""
+    """Find number fields with an implied default that identify or locate something. They have no natural zero."""
     field = place.field
     if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
@@ -135,7 +135,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Whether a number is an identity or a position, for which 0 is an ordinary value."""
+    """Return whether a number is an ID or a position, so that 0 is an ordinary value and not a natural default."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 
@@ -205,7 +205,7 @@ def _deprecated_field(place: _Place) -> _Found:
 
 
 def _deprecated_struct(place: _Place) -> _Found:
-    """Find deprecated parts of a field that is not deprecated: its struct, or its default enum member."""
+    """Find fields that are not deprecated, but whose struct or default enum member is."""
     field, spec = place.field, place.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
@@ -220,7 +220,7 @@ def _deprecated_struct(place: _Place) -> _Found:
 
 
 def _tags(places: list[_Place]) -> _Found:
-    """Check the tags of a struct: no gaps, and in the order of the spec."""
+    """Find gaps in the tags of a struct, and tags that are not in the order of the fields."""
     if not places:
         return
     struct, spec = places[0].struct, places[0].spec
@@ -244,7 +244,7 @@ def _tags(places: list[_Place]) -> _Found:
 
 
 def _tagged_first(places: list[_Place]) -> _Found:
-    """Find the first tagged field of a struct, if an untagged field follows."""
+    """Find a tagged field that comes before an untagged field."""
     first = next((index for index, place in enumerate(places) if place.field.tag is not None), len(places))
     later = next((place for place in places[first:] if place.field.tag is None), None)
     if later is not None:
@@ -253,7 +253,7 @@ def _tagged_first(places: list[_Place]) -> _Found:
 
 
 def _one_name(places: list[_Place]) -> _Found:
-    """Check fields with the same name: same spelling, type and default."""
+    """Find fields with the same name that differ in capitalization, type or default."""
     by_name: defaultdict[str, list[_Place]] = defaultdict(list)
     for place in places:
         by_name[place.field.name.lower()].append(place)

@@ -1,1 +1,1 @@
-"""Spec versions as the optional-fields proposal (KIP-482) would have made them."""
+"""Draft spec versions as the optional-fields proposal (the first draft of KIP-482) would have created them."""

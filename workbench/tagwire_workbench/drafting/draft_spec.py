@@ -1,11 +1,11 @@
 """Add a version with the optional fields of KIP-482's first draft to a message.
 
 The draft leaves every existing version unchanged and gives each RPC one more version, in which each struct begins with
-its optional fields. Kafka chose another design (tagged fields in flexible versions), so a spec of the released dialect
-is first reduced to its inflexible versions, which are the same in both dialects.
+its optional fields. Kafka later chose another design, tagged fields in flexible versions. Inflexible versions are the
+same in both designs, so a spec with flexible versions is first reduced to its inflexible versions.
 
-These are pure functions from spec to spec. The specs are valid and in normal form (`canonical.normal_form`), and are
-not modified.
+These functions take and return specs, and don't modify their arguments. The specs are valid and in normal form
+(`canonical.normal_form`).
 
 Source: the first draft of KIP-482 ("a new version of all the existing RPCs").
 """
@@ -20,15 +20,15 @@ Spec = Mapping[str, Any]
 Tree = dict[str, Any]
 
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
-"""The keys of fields and structs with a version range as their value."""
+"""The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys of the released dialect that have no meaning in inflexible versions."""
+"""Keys of the released dialect, which mean nothing in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
-"""The header of an inflexible version."""
+"""The header version of inflexible versions."""
 
 
 def is_draft(spec: Spec) -> bool:
-    """Whether a spec is in the draft dialect, which lists the versions with optional fields."""
+    """Return whether a spec is in the draft dialect, which lists the versions with optional fields."""
     return "versionsWithOptional" in spec
 
 
@@ -39,11 +39,12 @@ def first_flexible(spec: Spec) -> int:
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """Return the spec with only versions below `below`, by default the first flexible version; None if none is left.
+    """Return the spec without the versions from `below` on, or None if no version is left.
 
-    Fields, structs and headers that exist only in the removed versions are removed. A range that reached into the
-    removed versions becomes open; a range that ended earlier is kept. `below`, which is at most the default, is for a
-    request or response whose counterpart is cut at that version. A spec of the draft dialect is returned unchanged.
+    `below` is by default the first flexible version; it may be lower, because a request and its response are cut at the
+    same version. Fields, structs and headers that exist only in the removed versions are removed. A range that reached
+    into the removed versions becomes open; a range that ended earlier is kept. A spec of the draft dialect is returned
+    unchanged.
     """
     if is_draft(spec):
         return dict(spec)
@@ -54,10 +55,10 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 
 
 def with_new_version(spec: Spec) -> Tree:
-    """Return the spec with one more version, which has the fields of the last version, and optional fields.
+    """Return the spec with one more version, which has the last version's fields and optional fields.
 
-    A field whose range ends at the highest version is not in the new version. A spec that already has optional fields
-    keeps the versions with these fields. Raises SpecError if a valid version is flexible.
+    A field whose range ends at the highest version is not in the new version. If the spec already has versions with
+    optional fields, they are kept. Raises SpecError if a valid version is flexible.
     """
     valid = _range(spec, "validVersions")
     flexible = _range(spec, "flexibleVersions") & valid
@@ -70,9 +71,9 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Rewrite the lowest version in the draft dialect, for a message that was always flexible.
+    """Return the spec of a message that was always flexible, with its lowest version rewritten in the draft dialect.
 
-    No version can stay unchanged, so the lowest version is rewritten under its own number, with its untagged fields.
+    The message has no inflexible version to keep, so the lowest version keeps its number and its untagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))
@@ -82,14 +83,14 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """Return the spec with only its highest version; `ignorable` is dropped, since no version lacks a field."""
+    """Return the spec with only its highest version. `ignorable` is dropped, because this version has every field."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
 
 
 def field_paths(spec: Spec) -> Iterator[str]:
-    """Yield the field paths, as `Topics.Partitions.Leader`; paths in a common struct begin with its name."""
+    """Yield field paths such as `Topics.Partitions.Leader`. In a common struct, paths begin with the struct's name."""
     yield from _paths(spec, "")
     for struct in spec.get("commonStructs", ()):
         yield from _paths(struct, f"{struct['name']}.")
@@ -129,9 +130,9 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """Return the spec with only its versions in `window`, without references to other versions.
+    """Return the spec with only the versions in `window`, without references to other versions.
 
-    A range that extends beyond the window is left open.
+    A range that extends beyond the window becomes open.
     """
     valid = _range(spec, "validVersions")
     kept = valid & window
@@ -151,7 +152,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """Return a field or common struct with its ranges clipped, or None if it is not in the window."""
+    """Return a field or common struct with its ranges cut to the window, or None if it isn't in the window."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -170,7 +171,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
-    """Return the values for the versions in `window`; the last range becomes open."""
+    """Return the values for the versions in `window`. The last range becomes open."""
     rows = ((Versions.parse(text), value) for text, value in said.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -179,7 +180,7 @@ def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
 
 
 def _without_unused(spec: Spec) -> Tree:
-    """Return the spec without unused common structs."""
+    """Return the spec without common structs that no field uses."""
     common = {struct["name"]: struct for struct in spec.get("commonStructs", ())}
     used: set[str] = set()
 
@@ -197,7 +198,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Return the message or struct with `change` applied to each field and common struct; None removes it."""
+    """Return the struct with `change` applied to each field and common struct. None removes the member."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

@@ -1,13 +1,13 @@
-"""Draft a protocol by KIP-482's first draft: a version with optional fields for each request and response.
+"""Draft a protocol as in KIP-482's first draft: with optional fields in a new version of each request and response.
 
-Files are written only after all specs have been read and checked, and all new sources made and checked. A folder must
+All specs are read and checked, and all new sources are created and checked, before any file is written. A folder must
 never be half finished, because running the command again would add another version to the finished part.
 
-Most drafts cut released versions, so they go to a separate folder, where nothing is replaced. In place, specs may only
-gain a version.
+Most drafts remove released versions, so they are written to a separate folder, where no file is replaced. In place,
+specs may only gain a version.
 
-A request and its response must have the same versions, before and after. Headers become the inflexible headers, which
-the draft leaves unchanged. Removed APIs, and messages that are not RPCs, stay unchanged.
+A request and its response must have the same versions, before and after drafting. Headers become the inflexible
+headers, which the draft leaves unchanged. Removed APIs, and messages that are not RPCs, stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ _DEFAULT_OPTIONS: Final = SpecOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """The draft of one spec."""
+    """The draft made from one spec."""
 
     name: str
     component: str
@@ -56,13 +56,13 @@ class Draft:
     before: Versions
     after: Versions
     new: int | None
-    """The new version with optional fields, or None."""
+    """The new version with optional fields; None if the spec got none."""
     notes: tuple[str, ...]
-    """Remarks for the report."""
+    """Remarks about the changes, for the report."""
     gone: tuple[str, ...]
-    """Fields that no longer exist in any version, as `Topics.Partitions.Leader`."""
+    """Fields that exist in no version any more, such as `Topics.Partitions.Leader`."""
     path: Path | None
-    """The file to write, or None."""
+    """The file to write; None if the draft is not written."""
     text: str
 
     def __str__(self) -> str:
@@ -75,14 +75,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """The changes to a folder; `str()` is the report to print."""
+    """The planned changes to a folder; `str()` is the report to print."""
 
     drafts: tuple[Draft, ...]
-    """One draft per spec, in the order of component and file."""
+    """The drafts of all specs, sorted by component and file."""
     changed: dict[Path, str]
     """The new content of each file that changes."""
     stale: tuple[Path, ...]
-    """Specs in the output folders that are not part of this plan; they are left unchanged."""
+    """Specs in the output folders that the plan does not include. They are left unchanged."""
 
     def apply(self) -> None:
         """Write the files. Raises OutputError like `write_all`."""
@@ -96,7 +96,7 @@ class DraftPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A valid spec, in normal form."""
+    """A spec that was read without errors, in normal form."""
 
     path: Path
     spec: Spec
@@ -113,13 +113,13 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A new spec, and the remarks about it."""
+    """A new spec, and remarks about how it was made."""
 
     spec: Spec
     notes: tuple[str, ...]
     new: int | None = None
     is_same: bool = False
-    """Whether the spec is unchanged."""
+    """Whether the spec was left unchanged."""
 
 
 def plan_drafts(
@@ -132,13 +132,13 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The results go to the folder `place`. With `only_new`, the specs have only the new version, and no other messages
-    except headers are written. If `place` is the folder itself, specs keep all their versions and comments; elsewhere
+    The drafts go to the folder `place`. With `only_new`, they have only the new version, and of the other messages only
+    headers are written. If `place` is `folder` itself, specs keep all their versions and comments; in another folder,
     no file is replaced. `released` are the baselines of the messages at `place`. Nothing is written until
     `DraftPlan.apply`.
 
-    Raises SpecError for a folder that can't be read, for specs that break a rule (`problems` has all of them) before or
-    afterwards, for a request and response with different versions, and if something would be lost.
+    Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`
+    lists every violation), for a request and response with different versions, and if something would be lost.
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
@@ -152,7 +152,7 @@ def plan_drafts(
         is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_unwanted else place / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # The new version may break rules that do not apply to the old versions.
+        # The new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)
     _refuse(problems)
     plan = _plan(drafts)
@@ -188,7 +188,7 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
-    """Return the specs of the folder, after checking all rules, including rules about the set."""
+    """Read the specs of the folder. Raises SpecError if a spec breaks a rule, including rules about the set."""
     sources: list[_Source] = []
     problems: list[Problem] = []
     specs = [(file.path, spec_data(file)) for file in find_specs(folder)]
@@ -208,9 +208,9 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Return the version at which each request and response is cut: the first flexible version of either.
+    """Return the first version to remove from each request and response: the first flexible version of either.
 
-    Raises SpecError if the two would have different versions.
+    Raises SpecError if a request and its response have different versions.
     """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
@@ -235,7 +235,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Return the result for a spec. A request or response is cut at the version `end`."""
+    """Return the new spec for a spec. A request or response keeps only the versions below `end`."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -279,14 +279,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost removed field
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost field
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the canonical text. In place, it keeps the spec's comments if the fields are unchanged."""
+    """Return the text to write. In place, it keeps the spec's comments if the spec has the same fields as before."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

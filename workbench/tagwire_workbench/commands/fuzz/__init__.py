@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: tools for fuzzing messages. Its commands are loaded from a table, as in `tagwire` itself."""
+"""`tagwire fuzz`: tools for fuzzing messages. As in `tagwire` itself, a table lists the modules of the commands."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ FUZZ_COMMANDS: Final = {
     "corpus": "tagwire_workbench.commands.fuzz.corpus",
     "minimise": "tagwire_workbench.commands.fuzz.minimise",
 }
-"""Module of each command."""
+"""The module of each command, imported when the command runs."""
 
 
 @click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})

@@ -1,4 +1,4 @@
-"""`tagwire fuzz corpus`: seeds and a dictionary for fuzzers."""
+"""`tagwire fuzz corpus`: write seeds and a dictionary for fuzzers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,7 +102,10 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages, or all messages of these kinds (None: of any kind). Raises click.UsageError."""
+    """Return the named messages or, without names, all messages of these kinds. The kind None stands for every kind.
+
+    Raises click.UsageError for an unknown message.
+    """
     found = list(dict.fromkeys(find_message(registry, name) for name in names))
     for cls in found:
         if not {None, cls.KIND}.intersection(kinds):

@@ -1,4 +1,4 @@
-"""`tagwire fuzz minimise`: make a fuzzer's input as small as possible."""
+"""`tagwire fuzz minimise`: make a failing fuzzer input as small as possible."""
 
 import contextlib
 import importlib
@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The second word of `[MESSAGE VERSION]`; errors name it without the bracket."""
+    """The VERSION argument of `[MESSAGE VERSION]`. Error messages name it without the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -109,7 +109,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "Framing | None":
-    """Return the framing of the input; None if no option describes one."""
+    """Return the framing that the options describe; None if there is no such option."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import Framing, FramingError
@@ -127,13 +127,13 @@ def _framing(
 
 
 def _raises(target: str, data: bytes) -> "Keeps":
-    """Return a test for inputs that raise the same exception as `data`."""
+    """Return a test that checks whether an input raises the same exception as `data`."""
     from tagwire_workbench.fuzzing.minimise import same_failure
 
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"{target!r} is not MODULE:FUNCTION", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # like `python -m`
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
@@ -143,14 +143,14 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is for the command's own output
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is reserved for this command's own output
             function(changed)
 
     return same_failure(quiet, data)
 
 
 def _split(command: str) -> list[str]:
-    """Split a command into words, like a shell."""
+    """Split a command line into words by the rules of a shell."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -164,7 +164,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a test for inputs with which a command ends in the same way as with `data`."""
+    """Return a test that checks whether the command ends in the same way for an input as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]
@@ -185,7 +185,7 @@ def _exits(words: list[str], says: str | None, timeout: float, file: Path, data:
 
 
 def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
-    """Return a command's exit status (None after a timeout) and output, and kill any child processes on a timeout."""
+    """Run a command and return its exit status and output. After a timeout, kill its processes; the status is None."""
     try:
         process = subprocess.Popen(
             words,
@@ -200,7 +200,7 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
         try:
             printed, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # also ends children, which hold the pipe open
+            os.killpg(process.pid, signal.SIGKILL)  # also kills child processes, which keep the pipe open
             return None, b""
     return process.returncode, printed
 
@@ -218,7 +218,7 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _explain(data: bytes, framing: "Framing | None") -> None:
-    """Print the input like `tagwire explain`, or as hex without a framing."""
+    """Print the input as `tagwire explain` does or, if its framing is unknown, as hex."""
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

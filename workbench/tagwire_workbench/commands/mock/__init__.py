@@ -1,4 +1,4 @@
-"""`tagwire mock`: mock peers. Its commands are loaded from a table, as in `tagwire` itself."""
+"""`tagwire mock`: run mock peers. As in `tagwire` itself, a table lists the modules of the commands."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ __all__ = ["MOCK_COMMANDS", "command"]
 MOCK_COMMANDS: Final = {
     "serve": "tagwire_workbench.commands.mock.serve",
 }
-"""Module of each command."""
+"""The module of each command, imported when the command runs."""
 
 
 @click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})

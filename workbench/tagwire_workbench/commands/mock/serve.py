@@ -1,4 +1,4 @@
-"""`tagwire mock serve`: serve a YAML script as a mock peer, for clients in any language."""
+"""`tagwire mock serve`: run a mock peer that plays a YAML script, for clients in any language."""
 
 import asyncio
 import contextlib
@@ -81,7 +81,7 @@ def command(
 async def _serve(
     peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
 ) -> None:
-    """Serve until a signal or a timeout. Raises OSError if the output can't be written."""
+    """Serve until a signal arrives or `seconds` have passed. Raises OSError if the output can't be written."""
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[None] = loop.create_future()
 
@@ -97,7 +97,7 @@ async def _serve(
         def call(value: T) -> None:
             try:
                 write(value)
-            except OSError as error:  # the output is closed: stop the server, not only this connection
+            except OSError as error:  # the output is closed, so stop the whole server and not only this connection
                 stop(error)
 
         return call
@@ -105,7 +105,7 @@ async def _serve(
     peer.journal.on_received = printing(printer.request)
     peer.journal.on_problem = printing(say_error)
     for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead
+        with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C ends the event loop instead
             loop.add_signal_handler(each, stop)
     async with peer.serving(*at, allow_remote=allow_remote) as address:
         printer.address(address)
@@ -114,7 +114,7 @@ async def _serve(
 
 
 class _Printer:
-    """Prints human-readable lines."""
+    """Prints requests and addresses as lines for people."""
 
     def address(self, address: "Address") -> None:
         write_line(f"listening at {address}")
@@ -124,7 +124,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints JSON lines: for a request its position, then the output of `tagwire decode --frames request`."""
+    """Prints JSON lines. A request has its position, then the same keys as in `tagwire decode --frames request`."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry
