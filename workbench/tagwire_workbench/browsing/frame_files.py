@@ -46,8 +46,7 @@ class FrameFile(Protocol):
         """Return the frame of a row with its bytes and, for a response, its API."""
         ...
 
-    def close(self) -> None:
-        ...
+    def close(self) -> None: ...
 
 
 class LineFile:

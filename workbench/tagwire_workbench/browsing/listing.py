@@ -125,6 +125,8 @@ class Listing(ABC):
 
     @abstractmethod
     def close(self) -> None:
+        """Close the files that the listing keeps open."""
+
 
 _HIDDEN: Final = b"\0"
 
