@@ -1,1 +1,1 @@
-"""Fuzzing: seeds and dictionaries, a mutator that knows the format, and a minimiser for failing inputs."""
+"""Fuzzing: seeds, dictionaries, a mutator that knows the message format, and a minimiser of failing inputs."""

@@ -1,8 +1,8 @@
-"""The framing of fuzz inputs: what precedes a message, and how to find out which message it is.
+"""The framing of fuzz inputs: which bytes precede a message, and how an input identifies its message.
 
-There are four forms, as in `tagwire fuzz corpus`: a message alone, after its API key and version, as a frame with its
-header, and as a frame preceded by its size. A `Framing` writes inputs and traces them, so that seeds, mutations and
-minimized inputs have the same form.
+As in `tagwire fuzz corpus`, there are four forms: a message alone, a message after its API key and version, a frame
+with its header, and a frame preceded by its size. A `Framing` writes and traces inputs, so that seeds, mutations and
+minimised inputs have the same form.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
-"""Bytes of a size, or of API key and version."""
+"""Number of bytes in the prefix: a size, or an API key and version."""
 
 
 class FramingError(TagwireError, ValueError):
-    """A framing that can't identify messages."""
+    """Raised for options with which inputs can't identify their messages."""
 
 
 class Input(NamedTuple):
-    """An input, up to the first error in it."""
+    """An input as far as it was read, which is up to the first error."""
 
     data: bytes
     begin: int
     """Start of the message or frame, after the prefix."""
     has_size: bool
-    """Whether a size precedes `begin`: the number of bytes that follow it."""
+    """Whether a size, the number of bytes that follow, precedes `begin`."""
     trace: Trace
     cls: type[Message]
     version: int
@@ -51,7 +51,7 @@ class Input(NamedTuple):
 
 
 class Framing:
-    """The form of inputs: `kind`, `frames` and `prefix` as the options of `tagwire fuzz corpus`.
+    """The form of inputs. `kind`, `frames` and `prefix` are the options of `tagwire fuzz corpus`.
 
     With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
     `prefix="key"`, by the API key and version before a message of the given kind; with `frames=True`, by the request
@@ -94,7 +94,7 @@ class Framing:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
 
     def write(self, message: Message, version: int) -> bytes:
-        """Return an input with this message."""
+        """Return an input that contains the message."""
         if not self.frames:
             data = message.encode(version)
         elif message.KIND == "request":
@@ -123,12 +123,12 @@ class Framing:
         elif cls.KIND == "request":
             read = trace_request(self.registry, rest, strict=strict)
         else:
-            assert cls.API_KEY is not None  # responses have API keys
+            assert cls.API_KEY is not None  # every response has an API key
             read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message and version in the input, if they are allowed."""
+        """Return the message and version that an input names; None if the framing doesn't allow them."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
@@ -147,7 +147,7 @@ class Framing:
             return None
 
     def messages(self) -> Iterator[tuple[type[Message], int]]:
-        """Yield every allowed message and version."""
+        """Yield every message and version that inputs may contain."""
         names = [self.message.NAME] if self.message else self.registry.names()
         for cls in (self.registry[name] for name in names):
             if self.kind in (None, cls.KIND):
@@ -156,7 +156,7 @@ class Framing:
 
 
 def key_bytes(cls: type[Message], version: int) -> bytes:
-    """Return API key and version in the form of a request header. The message must have an API key."""
+    """Return API key and version as a request header encodes them. The message must have a key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 
@@ -169,7 +169,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
-    """Add the options `--kind`, `--frames` and `--prefix`, as `kind`, `in_frames` and `prefix`."""
+    """Add the options `--kind`, `--frames` and `--prefix` to a command, as `kind`, `in_frames` and `prefix`."""
     frames_help = "Inputs are requests and responses with headers, or only frames of this kind."
     function = _with_kind(function)
     for option in (
@@ -186,7 +186,7 @@ def framing_options(function: F) -> F:
 
 
 def _with_kind(function: F) -> F:
-    """Combine the two options for the kind into one `kind`."""
+    """Combine the kinds in `--kind` and `--frames` into one `kind`."""
 
     @wraps(function)
     def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:

@@ -3,10 +3,10 @@
     minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
     same_failure(target, data)            the property "raises the same exception at the same line"
 
-It first removes parts: array elements, tagged fields, nullable structs, the content of strings and bytes. Other fields
-get their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error and loses only
-unrelated bytes. Finally, it removes single bytes. Without a framing, or if an input doesn't identify its message, it
-only removes bytes.
+The search first removes parts: array elements, tagged fields, nullable structs, the content of strings and bytes. Then
+it sets other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error and
+loses only unrelated bytes. Finally, it removes single bytes. Without a framing, or if an input doesn't identify its
+message, it only removes bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Keeps = Callable[[bytes], bool]
 
 
 class NothingToKeepError(TagwireError, ValueError):
-    """An input that does not have the property itself."""
+    """Raised for an input that doesn't have the property to keep."""
 
 
 class Minimised(NamedTuple):
@@ -36,13 +36,13 @@ class Minimised(NamedTuple):
     tries: int
     """Number of inputs tried."""
     is_done: bool
-    """Whether all smaller candidates were tried; False if `tries` was exhausted."""
+    """Whether all smaller candidates were tested. False if the limit on tries ended the search."""
 
 
 def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries: int = 20_000) -> Minimised:
-    """Return the smallest input found for which `keeps` is true, calling it at most `tries` times.
+    """Return the smallest input found for which `keeps` is true, after at most `tries` calls of `keeps`.
 
-    Raises NothingToKeepError if `keeps(data)` is false, and any error of `keeps`.
+    Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
     """
     if not keeps(data):
         raise NothingToKeepError("the input does not have the property that is to be kept")
@@ -64,7 +64,7 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
 
 
 def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:
-    """Return the class, file and line of the raised exception, or None."""
+    """Return the class, file and line of the exception that `target` raises; None if it raises none."""
     try:
         target(data)
     except (Exception, SystemExit) as error:
@@ -74,7 +74,7 @@ def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str,
 
 
 class _Search:
-    """The smallest input so far."""
+    """A search, with the smallest input found so far."""
 
     def __init__(self, data: bytes, keeps: Keeps, framing: Framing | None, tries: int) -> None:
         self.data = data
@@ -85,21 +85,21 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Whether the input could be made smaller, first by fields, and by bytes if no field can be removed."""
+        """Make the input smaller by fields or, if that fails, by bytes. Returns whether it became smaller."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Apply candidates until none keeps the property. Returns whether any did."""
+        """Replace the input by candidates until none of them has the property. Returns whether any had it."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
         return self.data != before
 
     def has(self, candidate: bytes) -> bool:
-        """Test a candidate, and keep it as the new input if it has the property. Returns whether it does."""
+        """Test a candidate. If it has the property, make it the current input and return True."""
         digest = _digest(candidate)
         if digest in self.seen or self.tried >= self.tries:
             return False
@@ -120,7 +120,7 @@ class _Search:
     # ------------------------------------------------------------ candidates
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield candidates without elements or tagged fields (many at once at first), or with null for a struct."""
+        """Yield candidates without some elements or tagged fields (many at once at first), or with a null struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -129,7 +129,7 @@ class _Search:
                 yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
-        """Yield candidates with empty, shorter and plainer strings and bytes."""
+        """Yield candidates with shorter or simpler strings and bytes."""
         for read, site in self.sites():
             if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
                 for content in _shorter(site.node.value):
@@ -139,12 +139,12 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
-        """Yield candidates with the default in a fixed-width field; array elements get 0."""
+        """Yield candidates in which a fixed-width field has its default, or an array element is 0."""
         for read, site in self.sites():
             if isinstance(site.type, Fixed) and site.node.complete:
                 is_element = site.holder.kind == "array"
                 default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
-                with suppress(EncodeError):  # a closed enum may have no 0
+                with suppress(EncodeError):  # a closed enum may have no member 0
                     yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
@@ -154,12 +154,12 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return the digest of a tried input. Digests are stored instead of inputs to save memory."""
+    """Return the digest of a tested input. Digests are stored instead of inputs to save memory."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of adjacent items: all items, halves, quarters, and single items."""
+    """Yield runs of adjacent items: first all items, then halves, quarters, and so on down to single items."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]
@@ -174,7 +174,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield shorter content: none, half, one less; and plain characters of the same length."""
+    """Yield simpler values: empty, each half, without the first or last character, and only plain characters."""
     if not value:
         return
     yield value[:0]

@@ -1,8 +1,8 @@
-"""The sites of an input, and how to replace bytes there with everything around them adjusted.
+"""Find the sites of an input, and replace bytes at a site, adjusting the counts and sizes around it.
 
-A site is a node of the input's trace, with its part of the layout and its enclosing sites. `splice` replaces the bytes
-of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame. The
-adjustment is relative, so a count that is wrong by 3 in an invalid input remains wrong by 3.
+A site is a node of the input's trace, together with its part of the layout and its enclosing sites. `splice` replaces
+the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame.
+The adjustment is relative: if a count in an invalid input is wrong by 3, it stays wrong by 3.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _SIZE: Final = 4
 
 
 class Site:
-    """A node of a trace with its part of the layout; `kind` is its type of site."""
+    """A node of a trace, with its part of the layout."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 
     def __init__(self, kind: str, node: Node, begin: int, around: tuple[Site, ...]) -> None:
         self.kind = kind
-        """fixed, sized, array, struct, section, entry, buffer, optional, raw, or message."""
+        """One of fixed, sized, array, struct, section, entry, buffer, optional, raw, and message."""
         self.node = node
         self.begin = begin
-        """Start of the message or frame in the input."""
+        """Start of the message or frame in the input, to which the node's offsets are relative."""
         self.around = around
         """The enclosing sites, outermost first."""
         self.inner: list[Site] = []
         self.type: Type | None = None
         """The type of a field or an element; None for other sites."""
         self.item: Item | None = None
-        """The layout item of a field or its entry; None for other sites."""
+        """The layout item of a field, or of a tagged field's entry; None for other sites."""
         self.struct: StructLayout | None = None
-        """The struct of a struct site and of its section; for other sites, the enclosing struct."""
+        """The struct itself for a struct and its section; for other sites, the struct around the site."""
         self.number = 0
-        """Index among the inner sites of the enclosing site."""
+        """Index of the site among the inner sites of its enclosing site."""
 
     @property
     def path(self) -> str:
@@ -64,7 +64,7 @@ class Site:
 
     @property
     def start(self) -> int:
-        """Start position in the input."""
+        """Start position of the site in the input."""
         return self.begin + self.node.offset
 
     @property
@@ -73,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Start of the content: after a count, a marker, or a tag and its size."""
+        """Start of the site's content, which follows a count, a marker, or a tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -82,7 +82,7 @@ class Site:
 
     @property
     def is_union(self) -> bool:
-        """Whether the site is an alternative of a union."""
+        """Whether the site is a field of a union."""
         struct = self.around[-1].struct if self.around else None
         if struct is None or self.item is None:
             return False
@@ -90,11 +90,11 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The enclosing site; messages have none."""
+        """The innermost enclosing site. A message has none."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
-        """Yield this site and all sites in it, in byte order."""
+        """Yield this site and all sites inside it, in byte order."""
         yield self
         for site in self.inner:
             yield from site.walk()
@@ -104,7 +104,7 @@ class Site:
 
 
 class Patch(NamedTuple):
-    """A range of an input and its replacement."""
+    """A range of an input, and the bytes that replace it."""
 
     start: int
     end: int
@@ -112,20 +112,20 @@ class Patch(NamedTuple):
 
 
 class Spliced(NamedTuple):
-    """An input with patches applied."""
+    """An input after patches were applied."""
 
     data: bytes
     patches: tuple[Patch, ...]
 
     @property
     def at(self) -> int:
-        """Start of the new bytes."""
+        """Start of the new bytes in the patched input."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message. Record formats are left out, because they have checksums."""
+    """Return the sites of a header and a message. Record formats have none, because they have checksums."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -140,7 +140,7 @@ def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[Site]:
 
 
 def _fill(site: Site, struct: StructLayout) -> None:
-    """Add the fields and sections of a struct."""
+    """Add sites for the fields and sections of a struct."""
     site.struct = struct
     items = {item.name: item for item in struct.items}
     for node in site.node.parts():
@@ -151,7 +151,7 @@ def _fill(site: Site, struct: StructLayout) -> None:
 
 
 def _add(around: Site, node: Node, type: Type, item: Item) -> None:
-    """Add the site of a field or an element."""
+    """Add a site for a field or an array element."""
     site = _inside(around, _kind(type), node)
     site.type = type
     site.item = item
@@ -213,13 +213,13 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""A layout is required, but would only be named in errors."""
+"""A placeholder: encoding requires a layout, but only uses its name in errors."""
 
 
 def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
-    """Replace a range by `data`, and adjust the counts and sizes before it.
+    """Replace a range by `data`, and adjust the counts and sizes around the range.
 
-    `holds` is the site that encloses the range, or None. `elements` is the number of added elements or entries.
+    `holds` is the site that encloses the range, or None. `elements` is the number of added elements or tagged fields.
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -238,7 +238,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch for a count, or for the size of a tagged field; None if it is unchanged."""
+    """Return the patch for a site's count, or for a tagged field's size; None if it doesn't change."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -254,7 +254,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for the length before an optional field's tag, which is the last two bytes of the head."""
+    """Return the patch for an optional field's length. The last two bytes before the content are the field's tag."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -1,1 +1,1 @@
-"""Editor features for a spec while it is being typed: pure functions of its source and a position."""
+"""Editor features for a spec while its author types: pure functions of the source and a position."""

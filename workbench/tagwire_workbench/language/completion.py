@@ -1,7 +1,7 @@
-"""Completions at the cursor: keys of the object, the schema's enumerated words, types, field names.
+"""Completions at the cursor: keys of the object, enumerated values, types, field names.
 
-They depend only on the tokens before the cursor, so the source may be incomplete. Each offer includes the span to
-replace, and the replacement.
+They depend only on the tokens before the cursor, so the source may be incomplete. Each completion includes the span
+that it replaces.
 """
 
 import json
@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     behind_cursor: int = 0
-    """Number of characters between the cursor and the end of the inserted text."""
+    """Number of inserted characters after which the cursor is placed, counted from the end."""
 
 
 def completions(
@@ -42,10 +42,10 @@ def completions(
     registers: Collection[str] = (),
     shared: Collection[str] = (),
 ) -> list[Offer]:
-    """Return the completions at an offset, the likeliest first. Never raises an error for any source.
+    """Return the completions at an offset, the likeliest first. Invalid source never raises an error.
 
-    `is_extended` allows the tagwire dialect; `registers` and `shared` are the names of the set's registers and shared
-    structs.
+    `is_extended` allows the tagwire dialect. `registers` and `shared` are the names of registers and shared structs in
+    the spec's set.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the parts of a new value that go before and after the cursor."""
+    """Return the text of a new value, split at the position of the cursor."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Whether a field may use this struct: a common struct, or the struct declared in this field."""
+    """Return whether a field may use a struct: a common struct, or the struct that the field itself declares."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True
@@ -129,7 +129,7 @@ def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
 
 
 def wire_form(row: WireType) -> str:
-    """Describe in a few words how a primitive is encoded."""
+    """Return a short description of a primitive's encoding."""
     if row.width:
         return "1 byte" if row.width == 1 else f"{row.width} bytes"
     return f"a length, {row.length} or compact, then bytes" if row.length else "variable width"
@@ -148,5 +148,5 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Whether this character follows, ignoring blanks."""
+    """Return whether the first character after the blanks at an offset is `mark`."""
     return text[offset:].lstrip().startswith(mark)

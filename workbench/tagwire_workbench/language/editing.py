@@ -1,7 +1,7 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried first: the changed source is read, and a change that breaks a rule that held before is rejected or
-not offered.
+Every change is tried on a copy of the source. A change that breaks a rule more often than before is rejected or not
+offered.
 """
 
 import json
@@ -24,41 +24,41 @@ _TRAILING_COMMA: Final = "TW105"
 
 
 Read: TypeAlias = Callable[[str], ReadResult]
-"""Reads a source as the edited spec, with the options of its set."""
+"""A function that reads a source as the edited spec, with the options of its set."""
 
 
 class Edit(NamedTuple):
-    """A span and its replacement."""
+    """A span of the source and its replacement."""
 
     span: Span
     text: str
 
 
 class Fix(NamedTuple):
-    """A change that fixes a problem, and its title."""
+    """A quick fix: a title, and the edit that fixes a problem."""
 
     title: str
     edit: Edit
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """Apply edits that do not overlap."""
+    """Return the source with edits applied, which must not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
 
 
 def renamable(text: str, offset: int) -> Name | None:
-    """Return the struct or field name at an offset; None for everything else."""
+    """Return the struct or field name at an offset; None if there is none."""
     names = SpecNames(TextTree(text))
     return names.struct_at(offset) or names.field_at(offset)
 
 
 def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) -> list[Edit]:
-    """Return the edits that rename the struct or field at an offset wherever the spec uses it.
+    """Return the edits that rename the struct or field at an offset everywhere in the spec.
 
-    Raises SpecError if there is no renamable name here, if the source is not a JSON object, or if the new name would
-    break a rule.
+    Raises SpecError if there is no renamable name at the offset, if the source is not a JSON object, or if the new name
+    would break a rule.
     """
     if parse(text, file=file).root is None:
         raise SpecError(f"{file}: this text is not a JSON object, so not all uses of a name can be found", file=file)
@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error of a rule that is broken more often than before."""
+    """Return the first error whose rule is broken more often than before; None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -96,7 +96,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
-    """Return fixes for a problem, the likeliest first: the intended name, or removing a trailing comma."""
+    """Return fixes for a problem, the likeliest first. A fix writes the intended name, or removes a trailing comma."""
     token = TextTree(text).token_at(TextPositions(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []
@@ -126,7 +126,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix, without splitting a line end."""
+    """Return the length of the common prefix. It never splits a line end."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

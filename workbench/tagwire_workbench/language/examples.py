@@ -1,7 +1,7 @@
-"""Example bytes of a field, for hovers: the encoding of the field in a sample message.
+"""Create example bytes of a field, for hovers, by encoding the field in a sample message.
 
-The value is the first sample that differs from the default (`evolution.samples`). A trace of the whole message locates
-the field's bytes.
+The field's value is the first sample that differs from its default (`evolution.samples`). A trace of the whole message
+locates the field's bytes.
 """
 
 from dataclasses import dataclass
@@ -21,18 +21,19 @@ from tagwire_generator.model.python_names import attribute_name
 
 @dataclass(frozen=True, slots=True)
 class WireExample:
-    """A field value and its bytes in one version; for a tagged field, the bytes include tag and size."""
+    """A field's value and its bytes in one version. For a tagged field, the bytes include tag and size."""
 
     version: int
     value: Any
-    """The value as JSON."""
+    """The value in its JSON form."""
     data: bytes
 
 
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
-    """Return an example in the latest version that has the field; None if no example is possible, as in record formats.
+    """Return an example in the latest version that has the field.
 
-    `struct` is the name of the struct with the field, or of the message.
+    Returns None if there can be no example, as in record formats. `struct` names the struct with the field, or the
+    message.
     """
     names = field_path(message, struct, field)
     if names is None or message.format is not None:
@@ -46,11 +47,11 @@ def field_example(message: MessageSpec, struct: str, field: str) -> WireExample 
 
 
 def field_path(message: MessageSpec, struct: str, field: str) -> list[str] | None:
-    """Return the attributes on the shortest path from the message to a field; None if there is no path."""
+    """Return the attribute names on the shortest path from the message to a field; None if there is no path."""
     structs = {each.name: each for each in message.structs}
     waiting: list[tuple[StructSpec, list[str]]] = [(message.root, [])]
     seen = {message.root.name}
-    for here, path in waiting:  # `waiting` grows during the loop
+    for here, path in waiting:  # the loop adds paths to `waiting`
         for spec in here.fields:
             if here.name == struct and spec.name == field:
                 return [*path, attribute_name(spec.name)]
@@ -91,7 +92,7 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
 
 
 def _node(root: Node, names: list[str]) -> Node | None:
-    """Return the node of a field; for a tagged field, its tag entry."""
+    """Return the trace node of a field; for a tagged field, the node of its tag, size and value."""
     waiting = [root]
     wanted = ".".join(names)
     while waiting:

@@ -1,7 +1,7 @@
-"""Hover texts in Markdown: for a key, a field, a struct, a type, or a broken rule.
+"""Hovers in Markdown: for a key, a field, a struct, a type, or a broken rule.
 
-Descriptions of keys come from the schema, the facts about a field from its keys and, if the spec is valid, its example
-bytes from an encoded message.
+Descriptions of keys come from the schema. A field's hover lists its keys and, if the spec is valid, example bytes from
+an encoded message.
 """
 
 import json
@@ -20,24 +20,24 @@ from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 _MOST: Final = 48
-"""Number of example bytes shown."""
+"""Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
-"""Number of register entries shown."""
+"""Maximum number of register entries to show."""
 _TOLD: Final = ("name", "type", "about", "$schema")
-"""Keys that are shown in the first lines, or not at all."""
+"""Keys left out of the list of facts, because the first lines show them or because they say nothing."""
 
 
 class Hover(NamedTuple):
-    """Markdown, and the span that it describes."""
+    """A text in Markdown, and the span of the source that it describes."""
 
     span: Span
     text: str
 
 
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
-    """Return the hover at an offset; None if there is none. Never raises an error for any source.
+    """Return the hover at an offset; None if there is none. Invalid source never raises an error.
 
-    `message` is the parsed spec, if it has no errors; `rules` are the ids of the rules broken here.
+    `message` is the parsed spec, if the spec has no errors. `rules` lists the IDs of rules broken at the offset.
     """
     tree = TextTree(text)
     found = _of_key(tree, offset) or _of_value(tree, offset, message)
@@ -50,7 +50,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 
 def rule_text(rule_id: str) -> str:
-    """Return the Markdown form of a rule with its example, as printed by `tagwire rule`; "" for an unknown rule."""
+    """Return a rule and its example in Markdown, as printed by `tagwire rule`; "" for an unknown rule."""
     rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
     if rule is None:
         return ""
@@ -70,7 +70,7 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for a field's register; `register` is the source of the register file."""
+    """Return the hover for the register that a field uses. `register` is the source of the register file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.word("name") != name.text:
@@ -132,7 +132,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return the hover for a word or number: the description of its key."""
+    """Return the hover for another word or number, which describes the key of the value."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -151,7 +151,7 @@ def _field(names: SpecNames, field: Value, message: MessageSpec | None) -> str:
 
 
 def _struct_around(names: SpecNames, field: Value) -> str:
-    """Return the name of the struct that contains a field."""
+    """Return the name of the struct that declares a field."""
     at = field.parent
     while at is not None and at.kind != "object":
         at = at.parent
@@ -175,7 +175,7 @@ def _struct(names: SpecNames, text: str) -> str:
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
-    """Describe an object: name, type, `about`, and each key with a short value."""
+    """Return a description of an object: name, type, `about`, and each key that has a short value."""
     type = owner.word("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
     title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")
@@ -188,5 +188,5 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Return a string that is safe between backticks."""
+    """Return the text with backticks replaced, so that it can be put between backticks."""
     return text.replace("`", "'")

@@ -16,7 +16,7 @@ _LISTS: Final[Mapping[str, SymbolKind]] = {
     "commonStructs": "struct",
     "entries": "entry",
 }
-"""The keys whose list members appear in an outline."""
+"""The keys whose list items appear in the outline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Symbol:
     detail: str
     kind: SymbolKind
     span: Span
-    """The whole definition."""
+    """The span of the whole definition, not only of its name."""
     name_span: Span
     children: "tuple[Symbol, ...]"
 
 
 def outline(text: str) -> list[Symbol]:
-    """Return the outline of a spec; empty without a named object. Never raises an error for any source."""
+    """Return the outline of a spec; empty if the spec has no name. Invalid source never raises an error."""
     return _symbols([TextTree(text).root], "message")
 
 

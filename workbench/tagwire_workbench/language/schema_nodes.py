@@ -1,7 +1,7 @@
-"""Look up what the spec schema defines for a value: keys, words, descriptions.
+"""Look up what the spec schema defines for a value: keys, enumerated values, descriptions.
 
-Everything comes from `spec.schema.json`, so new keys need no change here. Tables here list only what would make the
-schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
+Everything comes from `spec.schema.json`, so new keys need no change here. The tables in this module contain only what
+would make the schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,7 +17,7 @@ _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "headerVersions": ("request", "response"),
     "fallback": ("response",),
 }
-"""For keys that only some kinds of messages may have: these kinds. The key is not offered in others."""
+"""The kinds of messages that may have each of these keys. Completions don't offer the key in other messages."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
 """Keys that the draft dialect does not have."""
 
@@ -26,19 +26,19 @@ Shape = str
 
 
 class Key(NamedTuple):
-    """A key that an object may have."""
+    """A key that the schema allows in an object."""
 
     name: str
     description: str
     is_required: bool
     is_extension: bool
-    """Whether only the tagwire dialect has the key."""
+    """Whether the key exists only in the tagwire dialect."""
     place: "SchemaNode"
-    """The schema of its value."""
+    """The schema of the key's value."""
 
 
 class SchemaNode:
-    """The schema of one value; `kind` is the name of its `$defs`, "" if it has none."""
+    """The schema of one value. `kind` is its name in `$defs`, or "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""
@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape. A single item is allowed in place of a list."""
+        """Return the schema for a value of this shape. A single item may replace a list."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -58,20 +58,20 @@ class SchemaNode:
         return SchemaNode(self._node[branch])
 
     def all_keys(self) -> Iterator[Key]:
-        """Yield the keys of an object."""
+        """Yield the keys that the schema defines for an object."""
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
             place = SchemaNode(node)
             yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
 
     def key(self, name: str) -> Key | None:
-        """Return the key with this name; any name is valid if the schema has additional properties."""
+        """Return the key with this name. If the schema has additional properties, every name is valid."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
         return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
 
     def items(self) -> "SchemaNode | None":
-        """Return the schema of a list's items, or None."""
+        """Return the schema of a list's items; None for other values."""
         node = self.shaped("list")._node
         return SchemaNode(node["items"]) if "items" in node else None
 
@@ -84,7 +84,7 @@ class SchemaNode:
         return tuple(words)
 
     def types(self) -> tuple[str, ...]:
-        """Return the JSON types that the value may have, the usual one first."""
+        """Return the JSON types that the value may have, the most common first."""
         if self.items() is not None:
             return ("array",)
         if "properties" in self._node:
@@ -116,7 +116,7 @@ def place_of(value: Value) -> SchemaNode | None:
 
 
 def _root(root: Value) -> SchemaNode:
-    """Return the schema for the spec's type."""
+    """Return the part of the schema for the spec's type, such as `request`."""
     node = schema()
     while "if" in node:
         is_it = node["if"]["properties"]["type"]["const"] == root.word("type")
@@ -125,10 +125,9 @@ def _root(root: Value) -> SchemaNode:
 
 
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
-    """Return the keys that an object may have in addition to `present`: required keys first, the others in schema
-    order.
+    """Return the keys that an object may have in addition to `present`.
 
-    `is_extended` is the default for specs that don't specify their dialect.
+    Required keys come first, then the other keys in schema order. `is_extended` applies to specs without a dialect.
     """
     place = place_of(owner)
     if place is None:
@@ -148,12 +147,12 @@ def _fits(key: str, kind: str, root: Value) -> bool:
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
-    """Whether a spec may use the tagwire dialect. The spec's own key takes precedence over the setting of its set."""
+    """Return whether a spec may use the tagwire dialect. Its own key takes precedence over the set's setting."""
     return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 
 def is_draft(root: Value) -> bool:
-    """Whether a spec is in the draft dialect."""
+    """Return whether a spec is in the draft dialect."""
     waiting = [root]
     while waiting:
         value = waiting.pop()

@@ -14,13 +14,13 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The other specs of a set. `registers` is None if the set is unknown."""
+    """What a spec can use from its set. `registers` is None if the spec's set is unknown."""
 
     registers: Registers | None = None
     places: Mapping[str, Path] = field(default_factory=dict)
     """The file of each register or shared struct, by name."""
     specs: tuple[SpecData, ...] = ()
-    """The specs that may be shared structs."""
+    """The specs that may declare shared structs."""
 
     def known(self, options: SpecOptions) -> dict[str, Any]:
         """Return the context as keyword arguments for the readers."""
@@ -28,21 +28,21 @@ class SetContext:
 
 
 ALONE: Final = SetContext()
-"""The context of a spec without a set."""
+"""The context of a spec outside of a set."""
 
 
 def may_be_used(data: bytes) -> bool:
-    """Whether other specs may use this spec, judged from the source without parsing it."""
+    """Return whether other specs may use this spec. The source is searched, but not parsed."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def asks_for_others(data: bytes) -> bool:
-    """Whether a spec may use other specs, judged from the source without parsing it."""
+    """Return whether a spec may use other specs. The source is searched, but not parsed."""
     return uses_registers(data) or b'"imports"' in data
 
 
 def context_of(texts: Mapping[Path, bytes]) -> SetContext:
-    """Return what these specs provide to other specs of their set."""
+    """Return the context that these specs provide to other specs of their set."""
     registers = registers_among(texts.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))

@@ -1,6 +1,6 @@
-"""Find and rename the names that specs of a set share: structs and registers.
+"""Find and rename the names that the specs of a set share: shared structs and registers.
 
-One spec declares such a name as its own name; other specs may import the struct, or use the register as an `enum`.
+One spec declares such a name as its own name. Other specs may import the struct, or use the register as an `enum`.
 """
 
 import json
@@ -18,14 +18,14 @@ from tagwire_workbench.language.workspace import Workspace
 
 
 class SetName(NamedTuple):
-    """A shared name at the cursor, and all its uses by file, the declaring file first."""
+    """A shared name at the cursor, and all its occurrences by file. The declaring file comes first."""
 
     here: Name
     places: dict[Path, list[Name]]
 
 
 def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
-    """Return the shared struct or register name at an offset; None for everything else.
+    """Return the name of the shared struct or register at an offset; None if there is no such name.
 
     Raises SpecError if the spec folder can't be read.
     """
@@ -52,7 +52,7 @@ def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
 
 
 def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterator[Name]:
-    """Yield the uses of a shared struct or register in a file."""
+    """Yield the occurrences of a shared struct or register in a file."""
     source = specs.text(path)
     if text not in source:
         return
@@ -90,7 +90,7 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
 
 
 def _problems(specs: Workspace, path: Path) -> list[Problem]:
-    """Return the problems in the set of a file, the file's own first."""
+    """Return the problems in the set of a file. Problems of this file come first."""
     of_files, of_set = specs.set_problems(path)
     files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
     return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]

@@ -1,4 +1,4 @@
-"""The names that a spec declares and uses, structs and fields, found in a tree that may be broken.
+"""The names of structs and fields that a spec declares and uses, found even if the source is invalid.
 
 Definitions, references, renaming and the outline use this module. The schema shows which values are names: values of
 the kinds `structName` and `fieldType` name structs, and `word` names a field of a record format.
@@ -13,14 +13,14 @@ from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
 MEMBERS: Final = ("fields", "optionalFields")
-"""The keys that hold the fields of a struct."""
+"""The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Parent keys and keys whose values name a field, although the schema does not mark them as field names."""
+"""Pairs of a parent key and a key whose value names a field, although the schema doesn't mark it as a field name."""
 
 
 class Name(NamedTuple):
-    """An occurrence of a name: its value and its characters."""
+    """An occurrence of a name: the value that contains the name, and the span of its characters."""
 
     text: str
     value: Value
@@ -28,22 +28,22 @@ class Name(NamedTuple):
 
 
 class SpecNames:
-    """The names of one spec."""
+    """All names in one spec."""
 
     def __init__(self, tree: TextTree) -> None:
         self.tree = tree
         self.structs: dict[str, Name] = {}
         """The first declaration of each struct."""
         self.imports: dict[str, Name] = {}
-        """The import of each shared struct, which is declared in a spec of its own."""
+        """The shared structs that the spec imports; each is declared in a spec of its own."""
         self.struct_uses: list[Name] = []
-        """Types that name a struct, including declarations."""
+        """Types that name a struct, including types that declare the struct."""
         self.fields: list[Name] = []
         """Every field, in source order."""
         self.register_uses: list[Name] = []
         """Values that name a register."""
         self.field_uses: list[Name] = []
-        """Other values that name a field."""
+        """Other values that name a field, such as a claim's."""
         root = tree.root
         name = root.get("name")
         self.is_register = root.word("type") == "register"
@@ -96,20 +96,20 @@ class SpecNames:
         return _touched(self.register_uses, offset)
 
     def struct_positions(self, text: str) -> list[Name]:
-        """Return all occurrences of a struct name, the declaration first."""
+        """Return all occurrences of a struct name. The declaration comes first."""
         declared = self.structs.get(text)
         uses = [use for use in self.struct_uses if use.text == text and (declared is None or use.span != declared.span)]
         return [*([declared] if declared else []), *uses]
 
     def field_positions(self, name: Name) -> list[Name]:
-        """Return all occurrences of the same field, the declaration first."""
+        """Return all occurrences of the field that a name refers to. The declaration comes first."""
         declared = self.declared(name)
         if declared is None:
             return [name]
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
     def declared(self, name: Name) -> Name | None:
-        """Return the field that a name refers to: in the same struct, an enclosing struct, or the elements below."""
+        """Return the field that a name refers to, in the same struct, an enclosing struct, or else further inside."""
         if name in self.fields:
             return name
         owner: Value | None = name.value.parent
@@ -120,11 +120,11 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value in an object could refer to, from the innermost struct outwards."""
+        """Return the fields that a value in an object could refer to, innermost struct first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields of the innermost struct around an object, then those of the enclosing structs."""
+        """Yield the fields of the innermost struct around an object, then those of enclosing structs."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)
@@ -134,7 +134,7 @@ class SpecNames:
 
 
 def type_name(value: Value) -> Name:
-    """Return the name in a field's type, without array brackets."""
+    """Return the type name in a field's type, without array brackets."""
     start = value.content.start
     bare = value.text.lstrip("[] \t")
     begin = start + len(value.text) - len(bare)
@@ -143,13 +143,13 @@ def type_name(value: Value) -> Name:
 
 
 def is_field(owner: Value) -> bool:
-    """Whether an object is a field of a struct or message."""
+    """Return whether an object is a field of a struct or message."""
     members = owner.parent if owner.parent is not None and owner.parent.kind == "list" else owner
     return members.entry is not None and members.entry.key in MEMBERS
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field with this name; the field itself if it is not in any list."""
+    """Return the list that contains the field with this name value; the field itself if there is no list."""
     field = value.parent
     if field is None or field.parent is None:
         return None
@@ -171,7 +171,7 @@ def definition(text: str, offset: int) -> Span | None:
 
 
 def references(text: str, offset: int) -> list[Span]:
-    """Return all uses of the struct or field at the cursor, its declaration first if there is one."""
+    """Return the spans of all occurrences of the struct or field at the cursor. A declaration comes first."""
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None:

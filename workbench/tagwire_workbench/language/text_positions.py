@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
-A problem counts lines from 1 (only `\n` ends a line) and columns from 1, in characters. An editor counts both from 0, a
-lone `\r` also ends a line, and columns are code units of an encoding: UTF-16, unless both sides agree on another one.
-In UTF-16, a character beyond U+FFFF counts as two columns.
+A problem counts lines and columns from 1. Only a line feed ends a line, and columns are characters. An editor counts
+from 0. For an editor, a lone carriage return also ends a line, and columns are code units of an encoding: UTF-16, unless
+editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF counts as two columns.
 """
 
 import re
@@ -15,7 +15,7 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Position(NamedTuple):
-    """A position in an editor's units, from 0."""
+    """A line and column in the editor's units, from 0."""
 
     line: int
     character: int
@@ -28,12 +28,12 @@ class Span(NamedTuple):
     end: int
 
     def has(self, offset: int) -> bool:
-        """Whether a cursor at the offset touches the span; its end counts."""
+        """Return whether a cursor at the offset touches the span. At the end of the span, it does."""
         return self.start <= offset <= self.end
 
 
 class TextPositions:
-    """The positions of one document. Positions outside are clamped to the nearest valid one."""
+    """Converts positions in one document. Positions outside of it are moved to the nearest valid position."""
 
     def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:
         self.text = text
@@ -52,7 +52,7 @@ class TextPositions:
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of a position; if the position is within a character, the character's start."""
+        """Return the offset of a position. A position within a character counts as the character's start."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character
@@ -63,7 +63,7 @@ class TextPositions:
         return offset
 
     def _line_end(self, line: int) -> int:
-        """Return the end of a line without its line break."""
+        """Return the offset of the line's end, before its line break."""
         if line + 1 == len(self._starts):
             return len(self.text)
         end = self._starts[line + 1]

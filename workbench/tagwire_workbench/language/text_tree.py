@@ -1,8 +1,8 @@
-"""A fault-tolerant tree of a spec's source, for completion, hovers and renaming during typing.
+"""A tree of a spec's source that tolerates errors, for completion, hovers and renaming during typing.
 
-`syntax.parse` returns the authoritative tree, but nothing for a source that lacks a comma. This tree is built in one
-pass over the tokens; it closes unclosed brackets and accepts any source. Each value has its start and end, so the
-values that contain the cursor can be found.
+`syntax.parse` returns the authoritative tree, but no tree at all for a source that lacks a comma. The tree in this
+module is built in one pass over the tokens. It accepts any source, and adds missing closing brackets. Each value has
+its start and end, so that the values that contain the cursor can be found.
 """
 
 import json
@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""Characters that may follow a string; any other character means that its quote is a typing error."""
+"""Characters that may follow a string. Before any other character, a closing quote is a typing error."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -33,30 +33,29 @@ Role = Literal["key", "value", "comma", "nothing"]
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A value; an object or list ends after its bracket or, without a bracket, at the end of the source."""
+    """A JSON value. Its end is after the closing bracket or, without one, at the end of the source."""
 
     kind: Kind
     start: int
     end: int
     text: str = ""
-    """The content of a string, or the word."""
+    """The content of a string, or the characters of another word."""
     is_closed: bool = True
     """Whether a string has its closing quote."""
     parent: "Value | None" = None
-    """The containing object or list."""
+    """The object or list that contains the value."""
     entry: "Entry | None" = None
-    """The containing object's entry."""
+    """The entry of the parent object that has this value."""
     entries: "list[Entry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
     @property
     def span(self) -> Span:
-        """The span of the value."""
         return Span(self.start, self.end)
 
     @property
     def content(self) -> Span:
-        """The span between a string's quotes; the whole span of other values."""
+        """For a string, the span between its quotes; for other values, the whole span."""
         if self.kind != "string":
             return self.span
         return Span(self.start + 1, self.end - self.is_closed)
@@ -66,14 +65,14 @@ class Value:
         return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
 
     def word(self, key: str) -> str:
-        """Return a key's string value, or ""."""
+        """Return the value of a key if it is a string; "" otherwise."""
         value = self.get(key)
         return value.text if value is not None and value.kind == "string" else ""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A key of an object with its value, if already written."""
+    """A key of an object, and its value once the author has written it."""
 
     key: str
     start: int
@@ -87,13 +86,13 @@ class Entry:
 
 
 class Slot(NamedTuple):
-    """The context of the cursor: the expected item, and the object or list and key that it belongs to."""
+    """What may be written at the cursor, and to which object or list and key it belongs."""
 
     role: Role
     owner: Value | None
-    """None outside of all values."""
+    """The object or list around the cursor; None if there is none."""
     entry: Entry | None
-    """The entry, if the slot is for its value."""
+    """The entry whose value may be written, or None."""
     written: Span
     """The token at the cursor, which a completion replaces; empty between tokens."""
 
@@ -104,7 +103,7 @@ class TextTree:
     def __init__(self, text: str) -> None:
         self.text = text
         self._slots: list[tuple[int, int, str, Slot]] = []
-        """Start, end and kind of each token, and the slot before it."""
+        """Start, end and kind of each token, with the slot before the token."""
         self._open: list[Value] = []
         self._open_kinds: Counter[str] = Counter()
         self._role: Role = "value"
@@ -119,7 +118,7 @@ class TextTree:
         self.root = next(objects, Value("object", 0, 0))
 
     def slot(self, offset: int) -> Slot:
-        """Return the slot at a cursor offset."""
+        """Return the slot at the cursor."""
         for start, end, kind, slot in self._slots:
             if start >= offset:
                 return slot._replace(written=Span(offset, offset))
@@ -141,7 +140,7 @@ class TextTree:
             waiting += reversed(inner)
 
     def value_at(self, offset: int) -> Value | None:
-        """Return the innermost value at a cursor offset."""
+        """Return the innermost value at the cursor."""
         found = None
         for value in self.values():
             if value.span.has(offset) and (found is None or value.kind in ("string", "word") or value.start < offset):
@@ -149,7 +148,7 @@ class TextTree:
         return found
 
     def entry_at(self, offset: int) -> tuple[Value, Entry] | None:
-        """Return the key at a cursor offset, with its object."""
+        """Return the key at the cursor, with its object."""
         for value in self.values():
             for entry in value.entries:
                 if entry.span.has(offset):
@@ -163,10 +162,10 @@ class TextTree:
         return Span(start, end) if start <= offset < end else Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
-        """Return the part of a string that a completion replaces, since an unclosed string may extend to the end of the
-        line.
+        """Return the part of a string that a completion replaces.
 
-        If a word follows the closing quote, that quote actually begins the next string.
+        An unclosed string may extend to the end of its line. If a word follows the closing quote, that quote really
+        begins the next string. In both cases, only the characters up to the end of the word at the cursor are replaced.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
@@ -234,13 +233,13 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Treat text where a comma belongs as the next key, after a missing comma."""
+    """Return the slot. Text where a comma belongs counts as the next key, because the comma may be missing."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 
 
 def _is_closed(token: str) -> bool:
-    """Whether a string token has its closing quote."""
+    """Return whether a string token has its closing quote."""
     return _CLOSED.fullmatch(token) is not None
 
 

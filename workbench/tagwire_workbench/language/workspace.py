@@ -1,7 +1,7 @@
-"""The specs of a project in an editor: unsaved documents override files.
+"""The specs of a project in an editor. Unsaved documents take precedence over files.
 
-A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder, including breaches of rules
-about the set. Results are cached until a file changes, so each keystroke reads only one spec.
+A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder, including violations of rules
+about the whole set. Results are cached until a file changes, so each keystroke only reads one spec.
 """
 
 import datetime
@@ -28,7 +28,7 @@ from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_o
 from tagwire_workbench.language.text_tree import TextTree
 
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
-"""Keys that only specs have. They identify specs outside of spec sets, where a file may be anything."""
+"""Keys that only specs have. They identify specs outside of spec sets, where a JSON file may be anything."""
 
 
 _MOST_CHARACTERS: Final = 1 << 17
@@ -36,37 +36,37 @@ _MOST_CHARACTERS: Final = 1 << 17
 
 
 class SetProblems(NamedTuple):
-    """The problems in a set, by file; files without problems are left out."""
+    """The problems in a set, by file. Files without problems are omitted."""
 
     of_files: dict[Path, list[Problem]]
-    """Problems by the rules about one file."""
+    """Violations of rules about a single file."""
     of_set: dict[Path, list[Problem]]
-    """Problems by the rules about the set; empty while a file is invalid, as in `tagwire validate`."""
+    """Violations of rules about the set. Empty while any file is invalid, as in `tagwire validate`."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """The cached result of reading a file, with the inputs that it depends on."""
+    """The cached result of reading a file, with the inputs that determined it."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The lint problems with the settings used for them, once requested."""
+    """The lint problems, once requested, and the settings that determined them."""
 
 
 class Workspace:
-    """Specs by path; all paths are absolute."""
+    """The specs of a project by path. All paths are absolute."""
 
     def __init__(self) -> None:
         self._texts: dict[Path, str] = {}
         self._known: dict[Path, _Read] = {}
         self._settings: dict[Path, tuple[object, Settings]] = {}
         self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
-        """By package of a set: what its specs provide to each other, and the sources of this information."""
+        """What the specs of each set provide to each other, with the bytes of these specs, by package of the set."""
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
-        """Set the editor's content of a file, saved or not."""
+        """Replace the content of a file by the editor's, whether or not it has been saved."""
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
@@ -74,7 +74,7 @@ class Workspace:
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a workspace with some files changed, to check them."""
+        """Return a workspace in which some files have other content, to check a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -83,7 +83,7 @@ class Workspace:
         return other
 
     def text(self, path: Path) -> str:
-        """Return the editor's content of a file, or the file on disk; "" if it can't be read."""
+        """Return a file's content, from the editor or from disk; "" if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text
@@ -93,7 +93,7 @@ class Workspace:
             return ""
 
     def is_too_long(self, path: Path) -> bool:
-        """Return whether a document is too long to be analysed during typing."""
+        """Return whether a document is too long to be analyzed while the user types."""
         return len(self.text(path)) > _MOST_CHARACTERS
 
     def settings(self, path: Path) -> Settings:
@@ -106,7 +106,7 @@ class Workspace:
         return known[1]
 
     def spec_set(self, path: Path) -> SpecSet | None:
-        """Return the set of a file, or None. Raises SettingsError like `settings`."""
+        """Return the spec set of a file, or None. Raises SettingsError like `settings`."""
         sets = self.settings(path).sets
         return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 
@@ -116,25 +116,25 @@ class Workspace:
         return spec_set.options if spec_set else SpecOptions()
 
     def is_spec(self, path: Path) -> bool:
-        """Whether a file belongs to a set, or looks like a spec."""
+        """Return whether a file belongs to a spec set, or looks like a spec."""
         if self.spec_set(path) is not None:
             return True
         root = TextTree(self.text(path)).root
         return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
 
     def read(self, path: Path) -> ReadResult:
-        """Read a file. Raises SettingsError like `spec_set`."""
+        """Read the spec in a file. Raises SettingsError like `spec_set`."""
         context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
         return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
     def read_as(self, path: Path, text: str) -> ReadResult:
-        """Read `text` in place of a file's content."""
+        """Read a file as if its content were `text`."""
         options = self.options(path)
         known = self.context(path).known(options)
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return what a file can use from its set. Raises SpecError like `set_problems`."""
+        """Return what a file can use from other specs of its set. Raises SpecError like `set_problems`."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
@@ -165,7 +165,7 @@ class Workspace:
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
-        """Return the problems of a file, and its lint findings if there are no errors."""
+        """Return the problems of a file and, if it has no errors, its lint findings."""
         if self.is_too_long(path):
             return self._note_on_length(path) if self.spec_set(path) is not None else ()
         if not self.is_spec(path):
@@ -174,7 +174,7 @@ class Workspace:
         return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
-        """Return the problems in the set of a file; without a set, of the file alone.
+        """Return the problems in the set of a file. If the file is in no set, return the file's own problems.
 
         Raises SpecError if the spec folder or the settings can't be read.
         """
@@ -199,7 +199,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """Return the response of a request or the request of a response, by the API key."""
+        """Return the response of a request, or the request of a response, by the API key."""
         mine, spec_set = self.message(path), self.spec_set(path)
         wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or wanted is None:
@@ -233,14 +233,14 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """Return the subfolder of the set that a file is in."""
+        """Return the component of a file, which is the name of its subfolder in the set."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()
         return parts[0] if parts else ""
 
     def _bytes(self, path: Path) -> bytes:
-        """Return the bytes of a file in the editor; empty if it can't be read."""
+        """Return a file's content as bytes, from the editor or from disk; empty if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text.encode("utf-8", "replace")
@@ -265,7 +265,7 @@ class Workspace:
 
 
 def _specs(folder: Path) -> list[SpecFile]:
-    """Return the specs of a folder; none if it is empty."""
+    """Return the specs in a folder; none if the folder is empty."""
     try:
         return find_specs(folder)
     except SpecError:
@@ -275,7 +275,7 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return a value that changes with a file; None if the file doesn't exist."""
+    """Return a value that changes with the file; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -286,7 +286,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """Return the findings on these specs after settings and exemptions; `text_of` returns a file's content."""
+    """Return the findings that remain after settings and exemptions. `text_of` returns a file's content."""
     wanted = chosen(findings, specs, settings.lint)
     left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}

@@ -28,16 +28,16 @@ BOUNDS: Final = {
     "varint_not_shortest": b"\x80\x00",
     "utf8_surrogate": b"\xed\xa0\x80",
 }
-"""Lengths and counts at and beyond their limits, and bytes that are not UTF-8."""
+"""Tokens for every format: lengths and counts at and beyond their limits, and bytes that are not UTF-8."""
 
 
 def dictionary_of(
     messages: Iterable[type[Message]], *, keys: Iterable[tuple[type[Message], int]] = ()
 ) -> dict[str, bytes]:
-    """Return tokens by name: tags, enum members, extreme numbers, and limits of lengths.
+    """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    `keys` are the messages and versions of inputs that begin with API key and version; these become tokens, too. No two
-    tokens have the same bytes; the first name is kept.
+    `keys` lists messages and versions whose inputs begin with API key and version; each key and version becomes a
+    token. No two tokens have the same bytes; the first name is kept.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:
@@ -59,7 +59,7 @@ def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
-    """Yield the rows of a class and of all nested structs."""
+    """Yield the field rows of a class and of all its nested structs."""
     for row in cls.FIELDS:
         yield row
         if row.struct is not None:
@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield the samples of a fixed-width type, or the members of an enum."""
+    """Yield the encoded samples of a fixed-width type, or the encoded members of an enum."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()
@@ -77,7 +77,7 @@ def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
 
 
 def dictionary_text(tokens: Mapping[str, bytes]) -> str:
-    """Return the dictionary as a file."""
+    """Return the text of a dictionary file."""
     return "".join(f'{re.sub(r"[^0-9A-Za-z_]", "_", name)}="{_escaped(token)}"\n' for name, token in tokens.items())
 
 

@@ -1,8 +1,8 @@
-"""Seeds: valid messages of a version with different shapes, made from its layout.
+"""Seeds: valid messages of one version in different shapes, created from the version's layout.
 
-A fuzzer finds variations of a seed by itself, but rarely a whole struct inside nested arrays. So each shape sets all
-fields at once, and a few shapes are enough. A shape determines each field's sample, nulls, the number of array
-elements, the length of strings and bytes, and unknown tagged fields.
+A fuzzer finds variations of a seed by itself, but it rarely creates a whole struct inside nested arrays. So each shape
+fills all fields at once, and a few shapes are enough. A shape determines the value of each field, whether fields are
+null, the number of array elements, the length of strings and bytes, and whether there are unknown tagged fields.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tagwire.message.field_table import FieldRow, layout_of
 M = TypeVar("M", bound=Message)
 
 _LONG: Final = 128
-"""Length of a long string: the smallest that takes two bytes as a varint."""
+"""Length of a long string: the smallest length whose varint takes two bytes."""
 _TAG: Final = 0x3FFF
-"""An unknown tag that takes two bytes."""
+"""An unknown tag whose varint takes two bytes."""
 _RECORDS: Final = "records"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the fields of a message are filled."""
+    """The choices that determine the field values of a seed."""
 
     sample: int = 0
-    """Index of the field type's sample; the last sample if there are fewer."""
+    """Index of the field type's sample. If a type has fewer samples, its last sample is used."""
     is_null: bool = False
     elements: int = 1
     length: int = 1
@@ -49,11 +49,11 @@ SHAPES: Final = {
     "long": Shape(length=_LONG),
     "tagged": Shape(has_unknown_tags=True),
 }
-"""Shapes by name, in the order of `seeds`."""
+"""All shapes by name, in the order in which `seeds` yields them."""
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield messages that the version can represent, each with the name of its shape; no two have the same bytes.
+    """Yield the messages that the version can represent, each with the name of its shape. No two have the same bytes.
 
     Raises UnsupportedVersionError.
     """
@@ -68,7 +68,7 @@ def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
 
 
 class Filler:
-    """Makes the values of one shape in one version."""
+    """Creates field values of one shape in one version."""
 
     def __init__(self, shape: Shape, version: int) -> None:
         self.shape = shape
@@ -76,7 +76,7 @@ class Filler:
 
     def struct(self, struct: StructLayout) -> Any:
         cls: Any = struct.cls
-        assert cls is not None  # layouts of message classes always have classes
+        assert cls is not None  # a message class's layout always has classes
         rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
         others = {name for union in struct.unions for name in self.unchosen(union.alternatives)}
         fields = {
@@ -88,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Return the alternatives of a union that are not set."""
+        """Return the alternatives of a union that stay unset."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 
@@ -118,7 +118,7 @@ class Filler:
 
         if not self.shape.elements:
             return b""
-        for timestamp in (0, -1):  # the oldest format has no timestamps
+        for timestamp in (0, -1):  # -1 is for the oldest format, which has no timestamps
             numbers = range(self.shape.elements)
             records = [Record(offset, timestamp, b"k", b"v" * self.shape.length) for offset in numbers]
             with suppress(TagwireError):

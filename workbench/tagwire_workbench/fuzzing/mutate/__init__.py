@@ -1,4 +1,4 @@
-"""Mutated messages for fuzzers and tests: valid but odd, nearly valid, and invalid with a reason.
+"""Mutate messages for fuzzers and tests: valid but unusual, nearly valid, or invalid with a known reason.
 
     Mutator(registry, C, version)         mutates the bytes of a version of a message
     Mutator(registry, kind="response", prefix="key")

@@ -1,6 +1,6 @@
-"""Nearly valid bytes: a message with one wrong position.
+"""Create nearly valid bytes: a message that is changed at one position.
 
-Broken senders, flipped bits or version mix-ups produce such bytes. The changed position is the start of a field,
+Faulty senders, flipped bits or version mix-ups produce such bytes. The changed position is the start of a field,
 length, count or tag, so that a decoder reads the rest correctly for as long as possible. Nothing else is adjusted, and
 a decoder may or may not detect the change.
 """
@@ -16,7 +16,7 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return the change, its path, and the patch. Without sites, any position may change."""
+    """Return the change, the path of the changed field, and the patch. Without sites, any position may change."""
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
     for _ in range(_TRIES):
@@ -36,7 +36,7 @@ def _flip(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _step(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a number of one, two or four bytes by the next or the previous one."""
+    """Increase or decrease a number of one, two or four bytes by 1."""
     width = random.choice((1, 1, 2, 4))
     old = data[at : at + width]
     number = int.from_bytes(old, "big") + random.choice((-1, 1))
@@ -61,7 +61,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a value by null, or null by a length."""
+    """Replace a byte by one that marks null, or by one that doesn't."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

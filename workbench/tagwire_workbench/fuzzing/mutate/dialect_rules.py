@@ -1,4 +1,4 @@
-"""Break the rules of the tagwire dialect: closed enums, unique keys, unions."""
+"""Break the rules that only the tagwire dialect has: closed enums, unique keys, unions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Broken = tuple[bytes, Fault]
 
 
 def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a number that is not a member of a closed enum."""
+    """Write a number that is not a member of the field's closed enum."""
     wire: Any = getattr(site.type, "wire", None)
     if not getattr(wire, "is_closed", False) or site.node.length != wire.width:
         return None
@@ -37,7 +37,7 @@ def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Remove all fields of a union. The struct must not have unknown fields, since one might be a newer alternative."""
+    """Remove all fields of a union. Structs with unknown fields are skipped, since one might be a newer alternative."""
     chosen = [entry for entry in site.inner if entry.is_union]
     if len(chosen) != 1 or any(entry.item is None for entry in site.inner):
         return None

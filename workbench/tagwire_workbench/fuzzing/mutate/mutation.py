@@ -1,4 +1,4 @@
-"""The results of a mutator: bytes, and claims about them."""
+"""The results of a mutator: bytes, and claims about how a decoder must treat them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ Kind = Literal["valid", "near", "invalid"]
 
 
 class Fault(NamedTuple):
-    """The broken rule, and the first position at which a decoder can detect the error."""
+    """A broken rule, and the first position at which a decoder can detect it."""
 
     rule: str
     path: str
     """The path of the field; "" for the message itself."""
     offset: int
-    """Offset in the whole input, including any prefix."""
+    """Byte offset in the whole input, including any prefix."""
 
     def __str__(self) -> str:
         return f"{self.path} at byte {self.offset}: {self.rule}" if self.path else f"byte {self.offset}: {self.rule}"
 
 
 class Mutation(NamedTuple):
-    """Mutated bytes."""
+    """Mutated bytes, and claims about them."""
 
     data: bytes
     kind: Kind
-    """`valid`: must be accepted. `near`: one position is wrong, which a decoder may not notice. `invalid`: must be
-    rejected.
+    """How a decoder must treat the bytes.
+
+    It must accept `valid` and reject `invalid` bytes. In `near` bytes, one position is wrong, which it may not notice.
     """
     changes: tuple[str, ...]
-    """The changes in order, each with the path of the field."""
+    """Descriptions of the changes, in order, each with the path of the changed field."""
     fault: Fault | None
-    """For invalid bytes: the broken rule. None for other bytes."""
+    """The rule that invalid bytes break; None for other bytes."""
     canonical: bool
-    """For valid bytes: whether an encoder would write the same bytes. A tagged field with its default is legal, but
-    encoders omit it.
-    """
+    """Whether an encoder would write the same bytes. Encoders omit tagged fields that have their default."""
     message: type[Message]
-    """The message class of the bytes."""
+    """The class of the message in the bytes."""
     version: int

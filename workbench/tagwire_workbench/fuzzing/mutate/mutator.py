@@ -1,4 +1,4 @@
-"""The mutator: turns an input and a seed into another input with claims about it."""
+"""The mutator, which turns an input and a random seed into another input with claims about it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
-"""Relative frequencies. Valid bytes are the most frequent: they reach new code, and the next round can make them
-invalid.
+"""The kinds to choose from, with repetitions as weights.
+
+Valid bytes are frequent because they reach new code, and the next mutation can make them invalid.
 """
 _TRIES: Final = 6
 
@@ -46,7 +47,7 @@ class Mutator:
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
-        """Return bytes of any kind, at most `max_size`."""
+        """Return mutated bytes of a random kind, at most `max_size` bytes long."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
     def mutate(
@@ -58,11 +59,11 @@ class Mutator:
         rule: str | None = None,
         max_size: int | None = None,
     ) -> Mutation:
-        """Return a mutation of `data`, or of a seed if `data` is not a valid input.
+        """Return a mutation of `data`. If `data` is not a valid input, mutate a seed from the corpus instead.
 
-        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes must break. If the requested change is not
-        possible in the message, another seed is used. If the result exceeds `max_size`, it is cut off and claims
-        nothing. Raises FramingError if the change is not possible in any message.
+        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the requested change is
+        not possible in the message, another seed is used. If every result exceeds `max_size`, one is cut off, and it
+        claims nothing. Raises FramingError if the change is not possible in any message.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
@@ -80,7 +81,7 @@ class Mutator:
         return near._replace(data=near.data[:max_size])
 
     def seed(self, random: Random) -> bytes:
-        """Return an input of the corpus."""
+        """Return a random input from the corpus."""
         if not self._messages:
             self._messages = tuple(self.framing.messages())
         cls, version = random.choice(self._messages)
@@ -88,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or invalid mutation, of a new seed if the input is missing or invalid."""
+        """Return a valid or invalid mutation of the input or, if the input is missing or invalid, of a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -111,7 +112,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Change one position of `data`, which may be invalid, or of a new seed if `data` is not an input."""
+        """Change one position of `data`, which may be invalid, or of a seed if `data` can't be read as an input."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

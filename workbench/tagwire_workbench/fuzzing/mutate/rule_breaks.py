@@ -1,8 +1,8 @@
-"""Invalid bytes with a reason: they break one rule of the format, at a known position.
+"""Create invalid bytes with a known reason: they break one rule of the format, at a known position.
 
 For each rule, a function breaks the rule at a site and returns the path and offset at which a decoder can first detect
-this. Everything else is adjusted, including counts and sizes of tagged fields, so that a decoder has no other reason to
-reject the bytes. Strict decoding by tagwire raises its error at this position.
+the error. Counts and sizes around the site are adjusted, so that a decoder has no other reason to reject the bytes.
+Strict decoding by tagwire raises its error at this position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
 def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break one rule; return the bytes and the rule, or None if the message has no site for it."""
+    """Break one rule, and return the bytes and the broken rule. Returns None if no site of the message is suitable."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -68,7 +68,7 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or of the input."""
+    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or else of the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -95,7 +95,7 @@ def _minimum(type: object) -> int:
 
 
 def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a negative length or count below the one that means null."""
+    """Write a negative length or count other than -1, which means null."""
     head = _head(read, site)
     if head is None or not head.code.code:
         return None
@@ -113,7 +113,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows; only compact lengths can express this."""
+    """Write a string that is longer than Kafka allows. Only compact lengths can express such a length."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return the start, end and error path of the varints at the start of a site."""
+    """Return the start, end and error path of each varint at the start of a site."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -222,14 +222,14 @@ def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Add bytes between the value of a known tagged field and its end."""
+    """Add bytes after the value of a known tagged field, within the field's size."""
     if site.item is None:
         return None
     return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
 
 
 def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Make a known tagged field of fixed width too short for its value."""
+    """Shorten a known tagged field of fixed width, so that its value is incomplete."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]
@@ -241,7 +241,7 @@ def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # a header with a message after it
+        return None  # a header, followed by a message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
@@ -272,8 +272,9 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an API key that nobody has": (("fixed",), _no_key),
 }
-"""Kafka's rules by their name in `Fault.rule`: the kinds of site where the rule can be broken, and the function that
-does so.
+"""Kafka's rules by their name in `Fault.rule`.
+
+Each rule has the kinds of site where it can be broken, and the function that breaks it.
 """
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {

@@ -1,7 +1,7 @@
-"""Truncated bytes, and the first position at which a reader can detect it.
+"""Cut bytes off, and find the first position at which a reader can detect this.
 
-This is often before the end of the bytes: readers compare counts of elements and tags, and sizes of tagged fields, with
-the number of remaining bytes before reading on.
+The position is often before the end of the bytes, because readers compare counts and sizes with the number of remaining
+bytes before they read on. This applies to counts of elements and tags, and to sizes of tagged fields.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tagwire_workbench.fuzzing.sites import Site, splice
 
 
 def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
-    """Cut the input at a random position inside a message or header; return where it is rejected."""
+    """Cut the input at a random position inside a message or header. Returns the expected error, too."""
     if message.node.length == 0:
         return None
     cut = random.randrange(message.start, message.end)
@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the path and offset of the error in the site that contains the cut; None if unknown."""
+    """Return the path and offset of the error after a cut in a site; None if unknown."""
     own = _own(read, site, cut)
     if own is not None:
         return own
@@ -36,7 +36,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the error that the site itself reports; None if the error is in an inner site."""
+    """Return the error that a reader reports for the site itself; None if an inner site has the error."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":

@@ -1,8 +1,8 @@
-"""Unusual edits: inputs that a correct decoder accepts, but that its authors rarely see.
+"""Make unusual edits: the result is valid, but authors of decoders rarely see such input.
 
-For example extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
+Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
 tagged fields, and tagged fields with their default. An edit changes one site and adjusts the counts and sizes around
-it; it returns None if it is not possible at the site.
+it; it returns None if the site doesn't allow the edit.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tagwire_workbench.fuzzing.framing import Input
 from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
 
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
-"""Header fields that determine how the rest is read."""
+"""Header fields that determine how the rest of the input is read, so edits never change them."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths at which the encoding of a length changes, or the range of lengths ends."""
+"""Lengths at which the encoding of a length changes, or at the limits of the range."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -41,7 +41,7 @@ _TEXTS: Final = (
     "%s",
 )
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
-"""The highest tag is missing, because Kafka's own classes can read it, but not write it."""
+"""Unknown tags to add. The highest tag is missing: Kafka's own classes can read it, but not write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class Edit(NamedTuple):
-    """An edit and its result."""
+    """The description of an edit, its path, and the edited input."""
 
     what: str
     path: str
@@ -60,7 +60,7 @@ _Change = tuple[str, Spliced]
 
 
 def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
-    """Return an edit at a random site; None if no site of the message can be edited."""
+    """Edit a random site. Returns None if no site of the message can be edited."""
     places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
     for site in random.sample(places, min(len(places), _TRIES)):
         change = random.choice(_EDITS[site.kind])(read, site, random)
@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Whether a value must not change because it determines how the rest is read, or is a unique key."""
+    """Return whether a site's value must not change, because it controls how the rest is read or is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -80,7 +80,7 @@ def _is_fixed(site: Site) -> bool:
 
 
 def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
-    """Replace all bytes of a site."""
+    """Replace all bytes of a site, unless they are the same already."""
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
@@ -92,7 +92,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Return the bytes of a new field value, made in the shape of a random seed."""
+    """Return the bytes of a new value for a field, in a random shape."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
@@ -168,7 +168,7 @@ def _drop(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
-    """Repeat elements, once or very often."""
+    """Repeat an element, once or many times."""
     type = site.type
     if not site.inner or not isinstance(type, Array) or type.unique or type.order:
         return None
@@ -195,13 +195,13 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of a count of 1; its other bytes are the same as for a count of 0."""
+    """Return the last byte of an encoded count of 1. The bytes before it are as for a count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
 
 def _turn(read: Input, site: Site, random: Random) -> _Change | None:
-    """Reverse the elements."""
+    """Reverse the order of an array's elements."""
     if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
         return None
     parts = [read.data[each.start : each.end] for each in site.inner]
@@ -225,7 +225,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. Its tag must not be known in any version, or Kafka rejects it."""
+    """Add an unknown tagged field in tag order. Kafka rejects a tag that is known in any version."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
@@ -237,7 +237,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _known(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add a missing known tagged field, with its default or another value."""
+    """Add a known tagged field that is missing, with its default or with another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
     fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
@@ -252,7 +252,7 @@ def _known(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _trade(read: Input, site: Site, random: Random) -> _Change | None:
-    """Swap the bytes of two unknown tagged fields."""
+    """Swap the values of two unknown tagged fields."""
     entries = [entry for entry in site.inner if entry.item is None]
     if len(entries) < 2:
         return None
@@ -274,7 +274,7 @@ def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
-    """Return a tagged field as encoded in a section."""
+    """Return a tagged field as a section encodes it."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
@@ -295,4 +295,4 @@ _EDITS: Final[dict[str, tuple[Callable[[Input, Site, Random], _Change | None], .
     "struct": (_struct,),
     "section": (_unknown, _unknown, _known, _known, _drop, _trade),
 }
-"""Edits by kind of site."""
+"""Possible edits for each kind of site. Some are listed twice, so that they are chosen more often."""
