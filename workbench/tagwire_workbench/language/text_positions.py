@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
 A problem counts lines and columns from 1. Only a line feed ends a line, and columns are characters. An editor counts
-from 0. For an editor, a lone carriage return also ends a line, and columns are code units of an encoding: UTF-16, unless
-editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF counts as two columns.
+from 0. For an editor, a lone carriage return also ends a line, and columns are code units of an encoding. This is
+UTF-16, unless editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF is two columns.
 """
 
 import re
