@@ -91,8 +91,6 @@ def test_answers_to_a_version_that_the_broker_lacks_come_in_version_0() -> None:
         assert (frame.version, frame.message.error_code) == (0, 35)
 
 
-# ---------------------------------------------------------------- senders' errors
-
 REBUILT = "rebuilt"
 LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
     "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation id, 'rdkafka', no tagged fields

@@ -1,5 +1,3 @@
-"""The file map of docs/architecture.md is complete, and the command pages list every command."""
-
 import re
 from pathlib import Path
 
@@ -41,8 +39,6 @@ def test_every_command_is_a_module_and_every_module_a_command() -> None:
     }
     assert set(commands.values()) == {name for name in modules if not name.endswith(".commands")}
 
-
-# ---------------------------------------------------------------- file names
 
 FILE = re.compile(r"(?<![\w./*<{@-])((?:[\w.-]+/)*[\w-]+\.(?:py|pyx|pxi|pyi|h|c|sh))(?![\w/(.])")
 PROSE = {

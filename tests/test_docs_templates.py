@@ -1,5 +1,3 @@
-"""docs/templates.md, the public view model, matches the dataclasses and the steps."""
-
 import ast
 import dataclasses
 import inspect

@@ -30,9 +30,6 @@ Read = tuple[Any, int] | Refusal
 NO_LIMITS = Limits()
 
 
-# ---------------------------------------------------------------- the engines
-
-
 def read_pure(sample: Sample, data: bytes) -> Read:
     """Return the generated serializer's result for all of `data`."""
     try:
@@ -108,8 +105,6 @@ Counter = Callable[[Sample, Any], int | Refusal]
 ENGINES: Final[dict[str, tuple[Reader, Writer, Counter]]] = {"pure": (read_pure, write_pure, count_pure)}
 if Plan is not None:
     ENGINES["native"] = (read_native, write_native, count_native)
-
-# ---------------------------------------------------------------- comparing
 
 
 def identical(one: Any, other: Any) -> bool:

@@ -181,9 +181,6 @@ def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
     assert package.registry["Counted"].decode(data, 0).agent == "ab"
 
 
-# ---------------------------------------------------------------- frames
-
-
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
     # API key 9000, version 9, correlation id 7, client id "me": request header 1, which the draft does not change

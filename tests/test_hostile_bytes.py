@@ -30,9 +30,6 @@ FACTOR, FIXED = 150, 250_000
 NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
-# ---------------------------------------------------------------- errors
-
-
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
     """Return what is wrong with strictly decoding `data`, or None. Accepted bytes must encode to the same bytes."""
     cls, version = sample.cls, sample.version
@@ -95,9 +92,6 @@ def test_an_error_without_a_place_would_be_seen() -> None:
         assert error_fault(sample, b"", DecodeError(**(facts | change))), change
 
 
-# ---------------------------------------------------------------- memory
-
-
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
     """docs/benchmarks.md has the factor, measured with larger inputs."""
@@ -131,9 +125,6 @@ def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) 
 
     decode()
     assert peak_memory(decode) < 50_000
-
-
-# ---------------------------------------------------------------- work
 
 
 class CountedBytes(bytes):

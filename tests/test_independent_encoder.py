@@ -1,4 +1,4 @@
-"""The independent encoder is tested against Kafka's own bytes before other tests rely on it."""
+"""Test the independent encoder against Kafka's own bytes, because other tests rely on it."""
 
 import base64
 import gzip

@@ -1,5 +1,3 @@
-"""Memory of the native engine: no leaks, no object freed while in use, and plans shared by threads."""
-
 import gc
 import sys
 import tracemalloc

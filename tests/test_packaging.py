@@ -1,5 +1,3 @@
-"""The wheel and the sdist, built and installed in a fresh environment without a network."""
-
 import os
 import re
 import subprocess

@@ -103,9 +103,6 @@ def order(shop: ModuleType, version: int) -> Any:
     )
 
 
-# ---------------------------------------------------------------- bytes and JSON
-
-
 @pytest.mark.parametrize("version", GOLDEN)
 def test_golden_bytes_of_both_engines(shop: ModuleType, version: int) -> None:
     message, data = order(shop, version), GOLDEN[version]
@@ -147,9 +144,6 @@ def test_strategies_and_columns(shop: ModuleType) -> None:
     [row] = pa.array(arrow.decode_column(pa.array([GOLDEN[1]]), shop.OrderRequest, 1)).to_pylist()
     assert (row["at"].isoformat(), row["total"]["amount"]) == ("2023-11-14T22:13:20.123000+00:00", Decimal("19.99"))
     assert [line["no"] for line in row["lines"]] == [2**63, 3]
-
-
-# ---------------------------------------------------------------- hiding and changing values
 
 
 def test_redaction_empties_values_by_their_types(shop: ModuleType) -> None:
@@ -221,9 +215,6 @@ def test_show_and_diff(run: Any) -> None:
     assert code == 0 and "  marks                compact []compact []Mark" in text, errors
     code, text, errors = run("diff", "OrderRequest", "0", "1", "--package", "shop")
     assert code == 0 and "lines.marks.level      -   int8 Level" in text, errors
-
-
-# ---------------------------------------------------------------- specs
 
 
 def test_specs_are_valid_and_in_normal_form(run: Any) -> None:

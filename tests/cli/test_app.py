@@ -1,5 +1,3 @@
-"""`tagwire` itself: its help, speed, errors, and the message about a missing extra."""
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The commands as real processes: pipes, binary output, terminals, NO_COLOR, exit codes."""
-
 import json
 import os
 import re
@@ -137,8 +135,6 @@ def test_tables_with_what_has_no_code(tmp_path: Path, encoding: str) -> None:
         assert f"/é{kept}\\udcff-0/" in text
 
 
-# ---------------------------------------------------------------- a project with its own messages
-
 SETTINGS = """\
 [[tool.tagwire.sets]]
 specs = "specs"
@@ -178,9 +174,6 @@ def test_settings_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\nset = 1\n")
     result = run("messages", cwd=tmp_path)
     assert result.returncode == 2 and b"did you mean 'sets'?" in result.stderr
-
-
-# ---------------------------------------------------------------- missing extras
 
 
 def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,3 @@
-"""Conventions that every command follows."""
-
 from pathlib import Path
 
 import click

@@ -1,5 +1,3 @@
-"""JSON output of commands matches tagwire's schemas; SARIF and annotations are in test_reports.py."""
-
 import json
 import tarfile
 from collections.abc import Iterator
@@ -71,9 +69,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_project(tmp_path)
 
 
-# ---------------------------------------------------------------- messages
-
-
 @pytest.mark.parametrize("package", ["tagwire_messages", "tagwire_records", "tagwire_drafts.kip482"])
 def test_messages_show_and_diff(package: str) -> None:
     listed = json.loads(run("messages", "--json", "--package", package))
@@ -108,9 +103,6 @@ def test_explain() -> None:
     held("explain", json.loads(run("explain", "--format", "auto", "--json", segment)))
 
 
-# ---------------------------------------------------------------- specs
-
-
 def test_findings_about_specs(project: Path) -> None:
     (project / "OddBatch.json").write_text(FLAWED_FORMAT)
     held("validate", json.loads(run("validate", "--output-format", "json")))
@@ -129,9 +121,6 @@ def test_findings_about_specs(project: Path) -> None:
     (project / "third").mkdir()
     (project / "third" / "PingRequest.json").write_text((project / "old" / "PingRequest.json").read_text())
     held("collide", json.loads(run("collide", "message_specs", "third", "--json", codes=(1,))))
-
-
-# ---------------------------------------------------------------- logs
 
 
 def each_log(logs: Path) -> Iterator[str]:
@@ -165,9 +154,6 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
     held("log compact", *rows(explained))
     held("whatif", json.loads(run("whatif", "--to", "v1", "--json", whole)))
     held("whatif", json.loads(run("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole)))
-
-
-# ---------------------------------------------------------------- the schemas
 
 
 def test_every_command_with_json_has_a_schema() -> None:

@@ -1,5 +1,3 @@
-"""Registers as enums of fields: every use in both engines, with bytes computed by hand."""
-
 import copy
 import json
 import pickle
@@ -296,9 +294,6 @@ def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyP
     assert run("set", "Task", "0", "state=2") == "00000007020006"
 
 
-# ---------------------------------------------------------------- specs
-
-
 def problems(field: dict[str, Any], *registers: dict[str, Any]) -> list[tuple[str, str]]:
     spec = TASK | {"fields": [{"name": "A", "versions": "0+", **field}]}
     known = registers_among(json.dumps(each).encode() for each in (STATE, KIND, *registers))
@@ -339,9 +334,6 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
     assert "lazy_enum_messages.task_state" not in sys.modules
     assert package.Task and "lazy_enum_messages.task_state" in sys.modules
-
-
-# ---------------------------------------------------------------- changes of registers
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:

@@ -1,5 +1,3 @@
-"""The whole pipeline from specs to the files of a package."""
-
 import os
 import shutil
 import subprocess

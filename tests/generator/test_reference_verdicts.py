@@ -1,4 +1,4 @@
-"""Verdicts equal those of Kafka's message generator, except for the differences listed in the docs."""
+"""Compare verdicts on specs with those of Kafka's message generator; the docs list the known differences."""
 
 import gzip
 import json

@@ -1,5 +1,3 @@
-"""Registers: read with positions, checked by rules, rendered as constants with lookups in both directions."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -114,9 +112,6 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
         assert '"Keys": "keys"' in package.files["__init__.py"] and "Keys as Keys" in package.files["__init__.pyi"]
     path.write_text(json.dumps(register(entry(16))))
     assert [problem.rule for problem in generate(spec_set, jobs=1).problems] == ["TW013"]
-
-
-# ---------------------------------------------------------------- tagwire's registers
 
 
 def test_header_keys_have_the_proposal_s_own_spelling() -> None:

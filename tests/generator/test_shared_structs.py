@@ -1,5 +1,3 @@
-"""Shared structs in generated packages: one class with its own versions, and equal bytes in every engine."""
-
 import importlib
 import json
 import sys

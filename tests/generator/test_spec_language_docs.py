@@ -1,5 +1,3 @@
-"""The reference of the spec language matches the code."""
-
 import re
 from pathlib import Path
 

@@ -310,9 +310,6 @@ def test_plain_kafka_specs_have_none_of_these_types(spec: dict[str, Any]) -> Non
     assert len(result.problems) >= len(spec["fields"])
 
 
-# ---------------------------------------------------------------- numbers
-
-
 def test_arrow_types_of_numbers(package: ModuleType) -> None:
     pa = pytest.importorskip("pyarrow")
     schema = pa.schema(arrow.schema(package.NumbersMessage, 0))
@@ -389,9 +386,6 @@ def test_defaults_out_of_range(tmp_path: Path, type: str, default: str) -> None:
     assert problem.rule in ("TW503", "TW504") and type in problem.message
 
 
-# ---------------------------------------------------------------- fixed-size bytes, semantics, decimals
-
-
 def test_arrow_types_of_values(package: ModuleType) -> None:
     pa = pytest.importorskip("pyarrow")
     schema = pa.schema(arrow.schema(package.ValuesMessage, 0))
@@ -464,9 +458,6 @@ def test_specs_that_are_refused(field: dict[str, Any], rule: str, said: str) -> 
     assert problem.rule == rule and said in problem.message and problem.line == 1
 
 
-# ---------------------------------------------------------------- nullable numbers
-
-
 def test_an_absent_tagged_number_is_null(package: ModuleType) -> None:
     cls = package.NullsMessage
     assert cls.decode(cls(later=1, id=UUID(int=0), four=b"abcd").encode(1), 1).tagged is None
@@ -522,9 +513,6 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
     cls = build_package(tmp_path, "documented_types", [spec]).SensorReading
     call, data = re.search(r"`SensorReading\((.*?)\)` is\n`([0-9a-f ]+)`", page).groups()  # type: ignore[union-attr]
     assert cls(**eval(f"dict({call})")).encode(0) == bytes.fromhex(data)
-
-
-# ---------------------------------------------------------------- arrays of arrays
 
 
 @pytest.mark.parametrize("data", ["7fffffff", "00000002 7fffffff", "00000001 ffffffff", "00000001 00000001 00"])

@@ -137,9 +137,6 @@ def test_json_that_breaks_a_rule(
         assert refused.value.path == path
 
 
-# ---------------------------------------------------------------- unions
-
-
 def test_a_match_statement_takes_a_union_apart(package: Any) -> None:
     def said(value: Any) -> str:
         match value.content:
@@ -248,9 +245,6 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
             package.Parcel.from_json_text(json.dumps(broken), 2)
 
 
-# ---------------------------------------------------------------- required fields
-
-
 def test_the_constructor_wants_required_fields(package: Any) -> None:
     for _ in range(3):  # Python always creates the first object
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
@@ -303,9 +297,6 @@ def test_json_without_a_required_field_is_refused(package: Any) -> None:
             package.Parcel.from_json_text(json.dumps(broken), 2)
 
 
-# ---------------------------------------------------------------- keys
-
-
 def test_elements_by_their_keys(package: Any) -> None:
     value, _ = golden(package, 2, "text")
     assert value.stops_by_key()[("a", 7)].minutes == 5
@@ -342,9 +333,6 @@ def test_a_part_of_the_key_that_a_version_lacks_does_not_count(package: Any) -> 
         value.encode(1)
 
 
-# ---------------------------------------------------------------- both engines, on anything
-
-
 @given(data=st.data())
 def test_engines_agree(package: Any, data: st.DataObject) -> None:
     version = data.draw(st.integers(0, 2))
@@ -363,9 +351,6 @@ def test_engines_agree(package: Any, data: st.DataObject) -> None:
         except tagwire.DecodeError as error:
             outcomes.append(str(error))
     assert outcomes[0] == outcomes[1]
-
-
-# ---------------------------------------------------------------- other uses
 
 
 def test_a_rewrite_keeps_the_rules(package: Any) -> None:

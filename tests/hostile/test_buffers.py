@@ -1,4 +1,4 @@
-"""Input whose buffer changes while it is read with `views=True`: a view must never expose other memory."""
+"""The input's buffer changes while it is decoded with `views=True`; a view must never expose other memory."""
 
 import sys
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Network captures designed to be slow or large: waiting packets, and bytes in which a frame may begin anywhere."""
-
 import random
 from collections import Counter
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""gzip files designed to be slow: work grows with the input, counted in bytes and not in seconds."""
-
 import gzip
 import zlib
 from random import Random

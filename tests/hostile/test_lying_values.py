@@ -1,5 +1,3 @@
-"""Values with false lengths or types, and values that change while they are encoded or compared."""
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Structs of another class in a field: writers reject them, because they would drop unknown fields."""
+"""Writers reject a struct of another class in a field, because they would drop its unknown fields."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

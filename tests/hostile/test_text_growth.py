@@ -1,5 +1,3 @@
-"""Text designed to be slow: annotated bytes with long lines and many lines."""
-
 from collections.abc import Callable
 
 import pytest

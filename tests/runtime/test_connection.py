@@ -1,5 +1,3 @@
-"""Connections without I/O: correlation ids, pairing, versions, and invalid bytes."""
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Generated code imports only through the designated modules, and the runtime level covers what they export."""
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

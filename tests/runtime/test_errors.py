@@ -1,5 +1,3 @@
-"""The error hierarchy, messages, and the runtime level."""
-
 import copy
 import pickle
 

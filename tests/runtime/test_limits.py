@@ -1,5 +1,3 @@
-"""Limits: an immutable value, and the reader's behavior at each limit."""
-
 import copy
 import pickle
 from typing import Any

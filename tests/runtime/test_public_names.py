@@ -1,5 +1,3 @@
-"""`import tagwire` is cheap, complete and typed."""
-
 import ast
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""`tagwire.captures`: frames from files, with their metadata."""
-
 import gzip
 import json
 from pathlib import Path

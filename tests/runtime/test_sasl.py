@@ -1,4 +1,4 @@
-"""SASL steps: the examples of RFC 4616 and RFC 5802 (with SHA-256: RFC 7677), and dishonest peers."""
+"""SASL exchanges: the examples of RFC 4616, RFC 5802 and RFC 7677 (SHA-256), and dishonest peers."""
 
 import pytest
 

@@ -1,5 +1,3 @@
-"""Fields marked sensitive in specs: hidden wherever a value is displayed, and nowhere else."""
-
 import traceback
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -192,9 +190,6 @@ MARKED = {
 def test_which_fields_of_kafka_are_marked() -> None:
     found = {name: list(sensitive_paths(registry[name])) for name in registry}
     assert {name: paths for name, paths in found.items() if paths} == MARKED
-
-
-# ---------------------------------------------------------------- redaction
 
 
 @pytest.mark.parametrize("same_length", [False, True])

@@ -1,5 +1,3 @@
-"""Suggestions for misspelled names, all made by one function."""
-
 from pathlib import Path
 
 import pytest

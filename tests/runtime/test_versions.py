@@ -1,5 +1,3 @@
-"""Version ranges: parsing, sets of ranges, and rejected input."""
-
 import copy
 import pickle
 

@@ -51,9 +51,6 @@ def explained(*words: str, stdin: str) -> str:
     return CliRunner().invoke(app, ("explain", *words), input=stdin).stdout
 
 
-# ---------------------------------------------------------------- the site
-
-
 def test_pages_load_without_errors(window: Browser, site: str) -> None:
     every = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if path.name != "404.html")
     few = [path for number, path in enumerate(every) if "/" not in path or number % 12 == 0]
@@ -97,9 +94,6 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
     window.run("""const choice = document.querySelector('.samples select');
         choice.value = 0; choice.dispatchEvent(new Event('change'));""")
     assert window.run("return document.querySelector('.tx-title').textContent") == "MetadataRequest v0: 11 bytes"
-
-
-# ---------------------------------------------------------------- the playground
 
 
 def ask(window: Browser, script: str) -> None:
@@ -182,9 +176,6 @@ def test_a_spec_of_ones_own_reads_bytes_and_a_candidate_is_a_button(window: Brow
     ask(window, "play.querySelector('[data-candidates] button').click();")
     assert window.run(PLAY + "return play.querySelector('[data-kind]').value") == "response"
     assert window.errors() == []
-
-
-# ---------------------------------------------------------------- the page of `tagwire explain --html`
 
 
 @pytest.fixture

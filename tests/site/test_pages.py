@@ -1,5 +1,3 @@
-"""The pages of the site before rendering: matrix, versions, bytes, snippets and links."""
-
 import json
 import re
 from functools import lru_cache

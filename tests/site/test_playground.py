@@ -1,5 +1,3 @@
-"""The playground's functions in this Python: command-line output, edits and specs, and no exceptions."""
-
 import json
 from typing import Any
 

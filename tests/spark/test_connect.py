@@ -1,5 +1,3 @@
-"""All of `tagwire_spark` through a Spark Connect server: functions, sources, writes, a stream, jobs."""
-
 import os
 import subprocess
 import sys

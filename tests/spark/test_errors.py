@@ -1,5 +1,3 @@
-"""Spark failures become pipeline errors that name the cause, wherever it is in Spark's message."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

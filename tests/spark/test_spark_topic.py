@@ -1,4 +1,6 @@
-"""The example of a Kafka topic with several messages, without a broker: `kafka_log` replaces Spark's source."""
+"""Run the example of a Kafka topic with several message types without a broker: `kafka_log` replaces Spark's Kafka
+source.
+"""
 
 import importlib.util
 from pathlib import Path

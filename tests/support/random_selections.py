@@ -13,9 +13,6 @@ class Refused(Exception):
     """A new value that does not fit into the message."""
 
 
-# ---------------------------------------------------------------- paths
-
-
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
     """Return one to four paths that do not overlap, often siblings, so that they share an array."""
     first = _random_path(cls, random)
@@ -54,9 +51,6 @@ def _overlap(one: str, other: str) -> bool:
     return steps[0][:shortest] == steps[1][:shortest]
 
 
-# ---------------------------------------------------------------- new values
-
-
 def changed(value: Any, random: Random) -> Any:
     """Return another value, or the same one; mostly one that the field accepts."""
     if type(value) is list:
@@ -92,9 +86,6 @@ def _copied(value: Struct) -> Struct:
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))
     return other
-
-
-# ---------------------------------------------------------------- decode, change, encode
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:

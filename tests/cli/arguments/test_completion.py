@@ -1,5 +1,3 @@
-"""`tagwire completion`: what shells offer, tested in the shells themselves where they are installed."""
-
 import os
 import shutil
 import subprocess
@@ -107,8 +105,6 @@ def test_every_command_is_offered() -> None:
     for group, names in GROUPS.items():
         assert offered(f"tagwire {group} ") == set(names)
 
-
-# ---------------------------------------------------------------- in shells
 
 BASH = """
 source <(tagwire completion bash)

@@ -1,5 +1,3 @@
-"""`tagwire add-version`: the next version of one message, and every reason to reject it."""
-
 import json
 import os
 import subprocess

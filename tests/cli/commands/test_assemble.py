@@ -1,5 +1,3 @@
-"""`tagwire assemble`: the output of `tagwire explain`, back to bytes."""
-
 from pathlib import Path
 
 import pytest

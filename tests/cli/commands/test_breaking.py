@@ -1,5 +1,3 @@
-"""`tagwire breaking` and `tagwire lock`: sources of OLD, formats, exit codes, exceptions."""
-
 import json
 import os
 import re
@@ -63,8 +61,6 @@ def add_settings(project: Path, text: str) -> None:
 
 
 EXCEPTION = '\n[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "PingRequest"\nreason = "for a test"\nuntil = '
-
-# ---------------------------------------------------------------- two files, two folders
 
 
 def test_nothing_breaks(project: Path) -> None:
@@ -234,9 +230,6 @@ def test_findings_on_a_terminal(project: Path) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == plain
 
 
-# ---------------------------------------------------------------- git
-
-
 def test_against_a_revision(project: Path) -> None:
     commit(project)
     assert breaking("--against", "HEAD").exit_code == 0
@@ -279,9 +272,6 @@ def test_a_set_that_is_new_breaks_nothing(project: Path) -> None:
         "other_specs: revision HEAD has no such file, and no such folder with *.json files; nothing is released"
         in done.stderr
     )
-
-
-# ---------------------------------------------------------------- lock files
 
 
 def test_a_lock_of_the_set(project: Path) -> None:
@@ -372,9 +362,6 @@ def test_sets_without_a_lock_are_told(project: Path) -> None:
 )
 def test_wrong_usage_of_lock(project: Path, arguments: list[str]) -> None:
     assert run("lock", *arguments).exit_code == 2
-
-
-# ---------------------------------------------------------------- exceptions
 
 
 @pytest.fixture

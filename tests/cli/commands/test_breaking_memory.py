@@ -1,5 +1,3 @@
-"""`tagwire breaking` against lock files caches clean results, without changing its output."""
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

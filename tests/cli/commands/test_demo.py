@@ -1,5 +1,3 @@
-"""`tagwire demo`: its output for captured traffic, and its failure on any difference."""
-
 import gzip
 import hashlib
 import json

@@ -1,5 +1,3 @@
-"""`tagwire diff`: every kind of change, as text and as JSON, and unknown versions."""
-
 import json
 from functools import partial
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""`tagwire explain`: messages, requests and responses byte by byte, valid and invalid."""
-
 import json
 from functools import partial
 from pathlib import Path
@@ -86,9 +84,6 @@ def test_json() -> None:
     assert paths(tree["root"]) == ["", "group_id", "member_id"]
 
 
-# ---------------------------------------------------------------- broken input
-
-
 def test_the_fault_is_marked_and_what_stands_before_it_shown() -> None:
     data = bytes.fromhex("000167ffff3344")
     result = run("LeaveGroupRequest", "0", stdin=data)
@@ -136,9 +131,6 @@ def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
     assert "client_id" in result.stdout and "expected one of the versions 0-5" in result.stdout
 
 
-# ---------------------------------------------------------------- wrong usage
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -161,9 +153,6 @@ def test_a_file_that_is_not_there() -> None:
     result = run("LeaveGroupRequest", "0", "nosuch.bin")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "nosuch.bin: can't be read: No such file" in result.stderr
-
-
-# ---------------------------------------------------------------- records in messages
 
 
 def produce(data: bytes, *, is_framed: bool = True) -> bytes:

@@ -1,5 +1,3 @@
-"""`tagwire export --kafka`: omitted features, unsupported specs, and that the bytes stay equal."""
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`tagwire fmt`: a spec has one canonical form, and comments are kept."""
-
 import errno
 import json
 import re

@@ -1,5 +1,3 @@
-"""`tagwire encode` and `decode` with `--frames` and `--jsonl`: streams of frames, both ways, valid and invalid."""
-
 import base64
 import gzip
 import json
@@ -41,9 +39,6 @@ def stream(frames: Iterable[bytes]) -> bytes:
 
 def lines(*values: Any) -> str:
     return "".join(json.dumps(value) + "\n" for value in values)
-
-
-# ---------------------------------------------------------------- captured traffic
 
 
 def captured() -> list[dict[str, Any]]:
@@ -112,9 +107,6 @@ def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
     assert run("decode", "--frames", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
 
 
-# ---------------------------------------------------------------- the JSON form
-
-
 def test_a_frame_says_all_that_encode_needs() -> None:
     decoded = run("decode", "--frames", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
     assert decoded.stdout == lines(FRAME, FRAME)
@@ -181,9 +173,6 @@ def test_unknown_tags_are_kept() -> None:
     assert run("decode", "--frames", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
 
 
-# ---------------------------------------------------------------- custom protocols
-
-
 @pytest.mark.parametrize("options", [[], ["--no-headers"]])
 def test_a_protocol_of_ones_own(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -200,9 +189,6 @@ def test_a_protocol_of_ones_own(options: list[str], tmp_path: Path, monkeypatch:
     made = run("encode", *words, "--jsonl", stdin=text)
     assert made.exit_code == 0, made.stderr
     assert run("decode", *words, "--jsonl", stdin=made.stdout_bytes).stdout == text
-
-
-# ---------------------------------------------------------------- bad input
 
 
 GOOD = bytes.fromhex(FRAME_HEX)
@@ -319,8 +305,6 @@ def test_a_response_to_nothing(tmp_path: Path) -> None:
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
 
 
-# ---------------------------------------------------------------- reused correlation IDs
-
 ASKED = (
     messages.registry.encode_request(messages.SyncGroupRequest(), 0, correlation_id=5),
     messages.registry.encode_request(messages.ListGroupsRequest(), 0, correlation_id=5),
@@ -351,9 +335,6 @@ def test_reused_correlation_ids(
     assert (done.exit_code, error in done.stderr) == (int(bool(error)), True), done.stderr
 
 
-# ---------------------------------------------------------------- as processes
-
-
 def process(*words: str, stdout: int, stderr: int | None = None) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "tagwire_cli", *words]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr)
@@ -377,9 +358,6 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         os.close(writer)
         _, said = running.communicate(GOOD * 1000)
     assert said == b""
-
-
-# ---------------------------------------------------------------- captures
 
 
 @pytest.mark.parametrize(("words", "expected"), [

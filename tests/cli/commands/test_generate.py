@@ -1,5 +1,3 @@
-"""`tagwire generate`: files, output and exit codes."""
-
 import re
 from functools import partial
 from importlib.metadata import version as version_of

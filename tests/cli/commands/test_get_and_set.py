@@ -1,5 +1,3 @@
-"""`tagwire get` and `tagwire set` on fields of a message and of streams of frames."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The help of every command: a summary, examples with valid options that the docs run, and exit statuses."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`tagwire init`: its projects are tested with their own tests, checks and hooks."""
-
 import importlib.util
 import os
 import subprocess

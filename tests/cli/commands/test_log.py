@@ -1,5 +1,3 @@
-"""`tagwire log`: dump, stat, verify, state, salvage, compact."""
-
 import base64
 import gzip
 import json

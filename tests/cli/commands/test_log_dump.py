@@ -1,5 +1,3 @@
-"""`tagwire log dump` as a process: closed pipes, terminals, errors midway, and the beginning of each line."""
-
 import json
 import os
 import subprocess

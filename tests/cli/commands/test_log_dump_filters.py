@@ -1,5 +1,3 @@
-"""`tagwire log dump` of some records, by templates, and of the files next to segments."""
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Unknown records in internal topics of a real cluster: commands continue after them, and exit with status 1."""
-
 import json
 import struct
 from functools import partial

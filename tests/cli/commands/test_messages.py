@@ -1,5 +1,3 @@
-"""`tagwire messages`, `show`, `encode` and `decode`: valid and invalid input, output streams, exit codes."""
-
 import base64
 import json
 from typing import Any
@@ -18,9 +16,6 @@ def refused(result: Result, *texts: str, code: int) -> None:
     for text in texts:
         assert text in result.stderr
     assert "Traceback" not in result.stderr
-
-
-# ---------------------------------------------------------------- messages
 
 
 def test_messages_lists_all_of_them() -> None:
@@ -60,9 +55,6 @@ def test_messages_as_json() -> None:
 @pytest.mark.parametrize("option", ["--kind", "--component"])
 def test_messages_refuses_a_filter_that_nothing_has(option: str) -> None:
     refused(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
-
-
-# ---------------------------------------------------------------- show
 
 
 def test_show_has_a_row_for_each_field_with_its_versions() -> None:
@@ -158,9 +150,6 @@ def test_show_lists_the_bits_and_conditions_of_a_record_format() -> None:
     items = {item["name"]: item for item in json.loads(run(*words, "--json").stdout)["items"]}
     assert items["headers"]["condition"] == {"field": "attributes", "mask": 16, "equals": 16}
     assert {"name": "has_headers", "mask": 16, "values": []} in items["attributes"]["bits"]
-
-
-# ---------------------------------------------------------------- decode and encode
 
 
 def test_decode_hex() -> None:
@@ -292,9 +281,6 @@ def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> N
 def test_encode_refuses_what_the_version_cannot_carry(value: Any, words: str) -> None:
     result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
     refused(result, "LeaveGroupRequest v0", words, code=1)
-
-
-# ---------------------------------------------------------------- wrong usage
 
 
 @pytest.mark.parametrize("words", [["show"], ["encode", "0"], ["decode", "0"], ["explain", "0"]])

@@ -1,5 +1,3 @@
-"""`tagwire log` and `explain` on logs with several magic values, and attributes with named bits."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -87,9 +85,6 @@ def test_two_proposals_in_one_log(tmp_path: Path) -> None:
     segment.write_bytes(b"".join(part.encode() for part in parts))
     [stat] = rows("log", "stat", segment, "--format", "kip87,v3-zigzag")
     assert list(stat["formats"]) == formats
-
-
-# ---------------------------------------------------------------- attributes
 
 
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [

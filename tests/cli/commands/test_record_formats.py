@@ -1,5 +1,3 @@
-"""`tagwire convert`, `lint`, `collide`, and `explain --format`."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`tagwire redact`, and `--show-sensitive` of commands that show values."""
-
 import base64
 import gzip
 import json

@@ -1,5 +1,3 @@
-"""Shared structs in all commands: checked, formatted, shown, released, and compared with their releases."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""`tagwire validate` and `tagwire rule`: findings as text and as JSON, and exit codes."""
-
 import json
 from functools import partial
 from pathlib import Path

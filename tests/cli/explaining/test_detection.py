@@ -1,5 +1,3 @@
-"""`tagwire explain` without a flag recognizes its input and names it in the first line."""
-
 import gzip
 import json
 from functools import partial

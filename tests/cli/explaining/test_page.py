@@ -1,5 +1,3 @@
-"""`tagwire explain --html`: the page has every byte once, loads nothing, and escapes everything."""
-
 import base64
 import hashlib
 import json

@@ -1,5 +1,3 @@
-"""`tagwire explain` on unknown bytes, many frames, and captures."""
-
 import gzip
 import json
 import re
@@ -28,9 +26,6 @@ run = partial(tagwire_result, "explain")
 
 def sized(*frames: bytes) -> bytes:
     return b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
-
-
-# ---------------------------------------------------------------- guessing
 
 
 @pytest.mark.parametrize("stdin", [REQUEST, REQUEST.hex(), REQUEST.hex(" ") + "\n", repr(REQUEST)])
@@ -89,9 +84,6 @@ def test_json() -> None:
     assert listed["traces"] == [] and len(listed["candidates"]) > 2
 
 
-# ---------------------------------------------------------------- many frames
-
-
 def test_sizes_are_found_out() -> None:
     result = run("--guess", stdin=sized(REQUEST, RESPONSE))
     assert result.exit_code == 0
@@ -127,9 +119,6 @@ def test_a_stream_that_ends_badly_is_shown_up_to_there(end: bytes) -> None:
 def test_some_of_many() -> None:
     result = run("--frames", "--request", "--only", "1,3-4", stdin=sized(*5 * [REQUEST]))
     assert [line.split()[2] for line in result.stdout.splitlines() if line.startswith("# frame")] == ["1", "3", "4"]
-
-
-# ---------------------------------------------------------------- captures
 
 
 def captured(count: int) -> list[bytes]:
@@ -193,9 +182,6 @@ def test_a_file_that_is_no_capture(data: bytes) -> None:
     assert result.exit_code == 1 and "captured frames: " in result.stderr
 
 
-# ---------------------------------------------------------------- wrong usage, colours
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -242,9 +228,6 @@ def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch:
     text = CliRunner().invoke(app, words, input=data, color=True)
     lines = [line for line in text.stdout.splitlines() if "00 00 00" in line]
     assert len(lines) == {"40": 26, "70": 13, "100": 7}[columns]
-
-
-# ---------------------------------------------------------------- network captures
 
 
 def network_capture(path: Path, *, port: int = 9092) -> bytes:

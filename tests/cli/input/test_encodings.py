@@ -1,5 +1,3 @@
-"""Input encodings of `tagwire explain`: output of several tools, detected and specified."""
-
 import base64
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Names, paths and values from input can't control a terminal, nor imitate a line of tagwire's output."""
-
 import json
 import os
 import shutil

@@ -1,5 +1,3 @@
-"""Progress bars and lines printed meanwhile: on one terminal, and on two streams."""
-
 import re
 import subprocess
 import sys

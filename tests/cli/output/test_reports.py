@@ -1,5 +1,3 @@
-"""`--format`: each format is read by its consumer, or checked against the consumer's documentation."""
-
 import gzip
 import json
 import re

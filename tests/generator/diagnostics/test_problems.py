@@ -1,5 +1,3 @@
-"""The report of a problem: location, sentence, source line, caret."""
-
 import pytest
 
 from tagwire_generator.diagnostics.problems import Problem, Source, named, quoted, render

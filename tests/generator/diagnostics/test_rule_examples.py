@@ -1,4 +1,4 @@
-"""The examples of every rule: the rule finds the bad one; no rule of its severity finds the good one."""
+"""The bad example of each rule breaks that rule, and the good example breaks no rule of the same severity."""
 
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Edits of a spec's text: additions are formatted like their surroundings, and nothing else changes."""
-
 import itertools
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Small changes with known effects, compared with Kafka's own checker; see tests/data/README.md."""
+"""Compare tagwire's verdicts on small spec changes with Kafka's own checker (see tests/data/README.md)."""
 
 import json
 from pathlib import Path

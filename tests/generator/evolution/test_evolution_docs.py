@@ -1,5 +1,3 @@
-"""docs/evolution.md lists every rule."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Renamed fields are recognized by their neighbors and types."""
-
 import pytest
 
 from tagwire.interpreter.schema import Field, Schema

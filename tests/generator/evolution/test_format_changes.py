@@ -1,5 +1,3 @@
-"""Changes of record formats: everything visible in the bytes must stay."""
-
 import json
 from pathlib import Path
 from typing import Any

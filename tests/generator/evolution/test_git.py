@@ -1,5 +1,3 @@
-"""The specs of a git revision, whatever the file names, and git's errors."""
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The lock file: its text, what it remembers across releases, and invalid files."""
-
 import json
 from pathlib import Path
 from typing import Any

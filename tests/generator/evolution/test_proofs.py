@@ -1,4 +1,4 @@
-"""Every verdict is proven by bytes: over random pairs of specs, reported breaks break, and other changes don't."""
+"""Prove verdicts by bytes for random pairs of specs: reported breaks break messages, and other changes don't."""
 
 import json
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Findings of a whole message and of sets of messages, and what the history adds."""
-
 from typing import Any
 
 import pytest
@@ -13,9 +11,6 @@ A, TEXT, T = field(), field(type="string"), tagged()
 
 def found(old: str, new: str) -> list[Finding]:
     return list(compare_messages(read(old), read(new)))
-
-
-# ---------------------------------------------------------------- several at once, and sets
 
 
 def test_versions_with_a_gap_are_two_findings() -> None:
@@ -102,9 +97,6 @@ def test_a_response_is_as_stable_as_its_request() -> None:
         ("TW903", "FooResponse", "0-1"),
         ("TW962", "FooResponse", "2"),
     ]
-
-
-# ---------------------------------------------------------------- history
 
 
 def history(old: str, **more: Any) -> Released:

@@ -1,5 +1,3 @@
-"""Type names from other languages lead to the tagwire type."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Each rule about record formats rejects an invalid spec, and reports nothing else."""
-
 import json
 from typing import Any
 

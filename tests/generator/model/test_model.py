@@ -1,5 +1,3 @@
-"""The model checks itself: hand-built specs obey the same rules as parsed ones."""
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,3 @@
-"""The rules about a set of specs report nothing for valid sets. test_rules.py has the invalid ones."""
-
 from dataclasses import replace
 from pathlib import Path
 

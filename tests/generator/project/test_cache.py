@@ -1,5 +1,3 @@
-"""The cache: correct or missing, never wrong; bounded; and no error if it can't be used."""
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Exceptions: which findings they suppress, until when, and problems of the entries themselves."""
-
 import datetime
 from typing import Any
 

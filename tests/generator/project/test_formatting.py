@@ -1,5 +1,3 @@
-"""Which differences between black versions count as the same code in a formatted package."""
-
 import pytest
 
 from tagwire_generator.project.output import formatter_line, formatter_of, is_same_code

@@ -1,5 +1,3 @@
-"""history.toml: writing and reading, damaged files, and the order of releases."""
-
 from pathlib import Path
 
 import pytest

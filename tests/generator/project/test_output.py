@@ -1,5 +1,3 @@
-"""The plan of changes: new, changed and stale files, files that are never touched, and writing."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""[tool.tagwire] of pyproject.toml: accepted and rejected settings."""
-
 import datetime
 from pathlib import Path
 

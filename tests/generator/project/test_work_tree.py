@@ -1,5 +1,3 @@
-"""Files of a work tree that are unknown to git: ignored files, links, nested work trees, the index of a commit."""
-
 import os
 import subprocess
 from pathlib import Path

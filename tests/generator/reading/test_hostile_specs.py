@@ -1,5 +1,3 @@
-"""Any text gives problems with positions, never an exception, in little time."""
-
 import json
 import time
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Imports of shared structs: an error is reported where it is written, and its consequences are not reported."""
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""From a spec's text to the model: all problems at once, no follow-up errors, and the meaning of lenient specs."""
-
 from pathlib import Path
 from typing import Any
 from uuid import UUID

@@ -1,5 +1,3 @@
-"""The canonical form: its text for lenient specs, and that it does not change when formatted again."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""The syntax tree of a spec: values as in JSON, positions as in editors."""
-
 import json
 
 import pytest

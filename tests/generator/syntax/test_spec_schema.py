@@ -1,5 +1,3 @@
-"""The schema, the reader and the model know the same keys, and none is ignored silently."""
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Documentation in specs: in docstrings, field rows, Markdown, explain's HTML, and for type checkers."""
-
 import importlib
 import inspect
 import json

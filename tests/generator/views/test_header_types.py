@@ -1,5 +1,3 @@
-"""Packages with their own headers: the bytes of their frames, and results of type checkers."""
-
 import importlib.util
 import inspect
 import json

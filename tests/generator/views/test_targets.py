@@ -1,5 +1,3 @@
-"""Templates for targets other than Python: `targets.toml`, overriding, and the two bundled folders."""
-
 import gzip
 import json
 import re
@@ -184,8 +182,6 @@ class TestMarkdown:
         assert "## Version 1\n\nBehind a header of version 2.\n\n```text\nnonce: int64\n(tagged fields)\n```\n" in page
         assert "[PingRequest](PingRequest.md) | request | 7 |" in (project / "docs/pings/README.md").read_text()
 
-
-# ---------------------------------------------------------------- Wireshark
 
 Frame = dict[str, Any]
 

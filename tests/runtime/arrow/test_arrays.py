@@ -1,5 +1,3 @@
-"""Arrow arrays of all kinds from pyarrow, polars, duckdb and nanoarrow: accepted input, output, and rejected input."""
-
 from typing import Any
 
 import duckdb
@@ -171,9 +169,6 @@ def test_with_duckdb_and_nanoarrow(engine: str) -> None:
     assert column(arrow.decode_column(taken, C, 8)) == rows.to_pylist()
     plain = arrow.decode_column(taken, C, 8, unknown_tags=False)
     assert na.Array(plain).to_pylist()[0]["topics"][0]["name"] == "a topic with a long name"
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize("call", [arrow.decode_column, arrow.encode_column])

@@ -1,5 +1,3 @@
-"""Memory of native columns: arrays are released once, nothing leaks, memory is bounded, and the GIL is released."""
-
 import gc
 import sys
 import tracemalloc
@@ -50,9 +48,6 @@ def commits(count: int) -> Any:
     topics = [OffsetCommitRequestTopic(name="t", partitions=partitions)]
     rows = [C(group_id=f"group {number}", topics=topics, unknown_tags={9: b"tag"}).encode(8) for number in range(count)]
     return pa.array(rows, pa.binary())
-
-
-# ---------------------------------------------------------------- releases
 
 
 def test_an_array_that_is_taken_is_released_once() -> None:
@@ -149,9 +144,6 @@ def test_plans_are_freed() -> None:
     assert traced(plan) < 20_000
 
 
-# ---------------------------------------------------------------- arrays that no library makes
-
-
 @pytest.mark.parametrize(
     ("producer", "message"),
     [
@@ -202,9 +194,6 @@ def test_text_that_is_no_utf8() -> None:
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
-# ---------------------------------------------------------------- bounds
-
-
 def test_more_than_offsets_can_say() -> None:
     """The bound of 2^31 - 1 is lowered, because two gigabytes of strings would take too long."""
     decoder = new_decoder()
@@ -248,9 +237,6 @@ def test_memory_of_the_worst_arrays() -> None:
         rows = pa.array([bait.message(size).encode(bait.version)])
         peak = peak_memory(partial(arrow.decode_column, rows, bait.cls, bait.version))
         assert peak < 150 * size + 300_000, bait
-
-
-# ---------------------------------------------------------------- threads
 
 
 def test_the_interpreter_goes_on_meanwhile() -> None:

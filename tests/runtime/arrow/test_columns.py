@@ -1,5 +1,3 @@
-"""The functions of `tagwire.arrow`: types, options, versions per row, and errors."""
-
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +18,6 @@ SHORT = DATA[:-1]
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     return str(request.param)
-
-
-# ---------------------------------------------------------------- types
 
 
 def test_types() -> None:
@@ -94,9 +89,6 @@ def test_fields_that_there_are_not(fields: Any, message: str) -> None:
         assert str(refused.value) == message
 
 
-# ---------------------------------------------------------------- versions
-
-
 def test_a_version_for_each_row() -> None:
     numbers = [8, 2, None, 9, 5]
     rows = [None if number is None else C(group_id=f"v{number}").encode(number) for number in numbers]
@@ -141,9 +133,6 @@ def test_versions_that_may_occur() -> None:
         arrow.decode_column(pa.array([DATA]), C, pa.array([8, 9]))
     with pytest.raises(arrow.ColumnError, match="expected an integer"):
         arrow.decode_column(pa.array([DATA]), C, pa.array(["8"]))
-
-
-# ---------------------------------------------------------------- errors
 
 
 def test_errors_are_raised_with_their_row() -> None:

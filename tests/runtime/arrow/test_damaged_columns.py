@@ -1,5 +1,3 @@
-"""Damaged rows give the same result in columns as row by row: value, path, offset and reason, strict and lenient."""
-
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -98,9 +96,6 @@ def only(value: Any, path: list[str]) -> Any:
     if isinstance(value, list):
         return [only(element, path) for element in value]
     return {path[0]: only(value[path[0]], path[1:])}
-
-
-# ---------------------------------------------------------------- encoding
 
 
 def encoded(message: Any, version: int) -> dict[str, Any]:

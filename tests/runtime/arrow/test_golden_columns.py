@@ -1,5 +1,3 @@
-"""Columns of all golden bytes, Kafka's and the drafts', compared with decoding and encoding row by row."""
-
 from collections import defaultdict
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The memory of released columns is reused: never too early, never with old content, and never without bound."""
-
 import gc
 import tracemalloc
 from collections.abc import Iterator

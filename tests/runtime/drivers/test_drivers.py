@@ -1,5 +1,3 @@
-"""Test both drivers with a mock peer and the errors that it injects."""
-
 import asyncio
 import socket
 import ssl

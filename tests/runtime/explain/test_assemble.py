@@ -1,5 +1,3 @@
-"""Parse annotated bytes: all golden bytes, frames and batches unedited, and allowed edits."""
-
 import gzip
 import json
 from pathlib import Path
@@ -30,9 +28,6 @@ def test_hidden_bytes_are_refused() -> None:
     data = messages.SaslAuthenticateRequest(auth_bytes=b"secret").encode(2)
     with pytest.raises(AssembleError, match="bytes that were shown: --show-sensitive of tagwire explain shows"):
         assemble(annotate(tagwire.trace(messages.SaslAuthenticateRequest, data, 2)))
-
-
-# ---------------------------------------------------------------- unedited
 
 
 def test_golden_bytes() -> None:
@@ -74,9 +69,6 @@ def test_what_is_at_fault(size: int) -> None:
 def test_no_message() -> None:
     assert assemble("") == assemble("# nothing\n\n") == []
     assert assemble(TEXT.splitlines()[1]) == [b""]
-
-
-# ---------------------------------------------------------------- edited
 
 
 @pytest.mark.parametrize(
@@ -186,9 +178,6 @@ def test_what_is_refused(line: str, place: tuple[int, int], found: str) -> None:
         assemble("\n".join(lines))
     assert (caught.value.line, caught.value.column) == place
     assert str(caught.value).startswith(f"line {place[0]}, column {place[1]}: found ") and found in str(caught.value)
-
-
-# ---------------------------------------------------------------- adjusted lengths and counts
 
 
 def described(value: messages.MetadataResponse, version: int, *edits: tuple[str, str]) -> messages.MetadataResponse:

@@ -1,5 +1,3 @@
-"""A trace in a notebook: the table is well-formed, shows every line, escapes values, and is limited."""
-
 from xml.etree import ElementTree
 
 import tagwire

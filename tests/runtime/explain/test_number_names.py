@@ -1,5 +1,3 @@
-"""Names of Kafka's numeric constants: traces show them, other output does not."""
-
 from typing import Any
 
 import pytest

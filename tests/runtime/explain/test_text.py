@@ -1,5 +1,3 @@
-"""The annotated dump: exact text, and parsing it back to bytes."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Traces: every byte belongs to one node, up to the error, in messages and frames."""
-
 import json
 from typing import Any
 
@@ -143,9 +141,6 @@ def test_json() -> None:
     }
     floats = trace(PollRequest, PollRequest(ratio=float("inf")).encode(0), 0)
     assert '"Infinity"' in json.dumps(floats.to_json())
-
-
-# ---------------------------------------------------------------- frames
 
 
 def paths(node: Node) -> list[str]:

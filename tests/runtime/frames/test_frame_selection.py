@@ -1,5 +1,3 @@
-"""Selected fields of whole frames, in headers and bodies, with and without the frame size."""
-
 from typing import Any
 
 import pytest

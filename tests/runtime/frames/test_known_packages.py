@@ -1,4 +1,4 @@
-"""One module lists the generated packages that are loaded by name, because import contracts can't see such names."""
+"""Packages that are loaded by name are listed in one module, because import contracts can't see such names."""
 
 import ast
 from pathlib import Path

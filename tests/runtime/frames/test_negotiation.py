@@ -1,5 +1,3 @@
-"""Negotiation of the highest stable version that both sides support."""
-
 import copy
 import pickle
 from types import SimpleNamespace

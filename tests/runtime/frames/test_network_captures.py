@@ -1,5 +1,3 @@
-"""Frames from network captures with missing packets: reading resumes after each gap, and every gap is reported."""
-
 import random
 import struct
 from collections.abc import Iterable

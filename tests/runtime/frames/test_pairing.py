@@ -1,5 +1,3 @@
-"""Requests paired with responses by connection and correlation ID, first in, first out."""
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,5 +1,3 @@
-"""Records as stored in their logs."""
-
 from typing import Any
 
 import pytest

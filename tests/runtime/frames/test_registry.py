@@ -1,5 +1,3 @@
-"""Lookup of messages by name and key, and whole frames, with hand-written classes."""
-
 import subprocess
 import sys
 from collections.abc import Callable
@@ -78,8 +76,6 @@ def test_an_empty_registry() -> None:
         with pytest.raises(UnknownMessageError, match=r"none has no Re[a-z]+Header: its specs describe no headers"):
             getattr(empty, name)
 
-
-# ---------------------------------------------------------------- requests
 
 TOPICS = PollRequest(topics=[PollTopic(name="t")])
 
@@ -279,9 +275,6 @@ def test_a_request_without_fields() -> None:
     data = registry.encode_request(WipeRequest(), 1, client_id="")
     assert data == bytes.fromhex("0008 0001 00000000 0000")
     assert registry.decode_request(data).message == WipeRequest()
-
-
-# ---------------------------------------------------------------- responses
 
 
 def test_responses() -> None:

@@ -1,5 +1,3 @@
-"""Which releases have which versions: the table in generated packages, and the registry's query."""
-
 import pytest
 from sample_messages import registry
 

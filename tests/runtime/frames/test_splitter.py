@@ -1,5 +1,3 @@
-"""Splitting streams into frames, in chunks of any size."""
-
 import time
 from itertools import pairwise
 

@@ -1,5 +1,3 @@
-"""`tagwire.guess` on frames of real clients and brokers, record batches and golden bytes, without a hint."""
-
 import gzip
 import json
 import struct
@@ -103,9 +101,6 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # no brokers are listed
 
 
-# ---------------------------------------------------------------- invalid bytes
-
-
 def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
     data = bytearray(batch())
     data[-1] ^= 1
@@ -173,9 +168,6 @@ def test_a_protocol_without_headers() -> None:
     data = messages.HeartbeatRequest(group_id="group", member_id="member").encode(4)
     found = tagwire.guess(bare, data).clear
     assert found is not None and (found.kind, found.versions) == ("message", (4,))
-
-
-# ---------------------------------------------------------------- plausibility
 
 
 def test_ordinary_values_cost_less() -> None:

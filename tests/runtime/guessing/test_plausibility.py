@@ -1,4 +1,4 @@
-"""The cost of values in bits, computed from the definitions in `tagwire.guessing.plausibility`."""
+"""Check the cost of values in bits against the definitions in `tagwire.guessing.plausibility`."""
 
 import pytest
 

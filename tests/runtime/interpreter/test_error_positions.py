@@ -29,8 +29,6 @@ from tagwire.message.field_table import layout_of
 
 pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this installation has no native engine")
 
-# ---------------------------------------------------------------- bytes
-
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
@@ -95,9 +93,6 @@ def test_a_depth_that_only_some_messages_reach() -> None:
     assert place_differs(Sample(messages.MetadataResponse, 12, b""), deep.encode(12), limits) is None
 
 
-# ---------------------------------------------------------------- values
-
-
 @pytest.mark.slow
 def test_odd_values() -> None:
     random = Random(20)
@@ -150,9 +145,6 @@ def test_several_bad_values_name_the_first() -> None:
             sample = Sample(messages.MetadataResponse, 12, b"")
             sample.version = version
             assert writing_differs(sample, messages.MetadataResponse(topics=[topic(), *bad[first:]])) is None
-
-
-# ---------------------------------------------------------------- traces
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-"""Reading by layout: what strict and lenient readers accept, and error positions."""
-
 import struct
 from typing import Any
 from uuid import UUID

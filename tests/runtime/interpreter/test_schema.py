@@ -1,5 +1,3 @@
-"""Schemas built at run time: the bytes of the draft's example, and the constructor's checks."""
-
 from typing import Any
 from uuid import UUID
 

@@ -1,5 +1,3 @@
-"""Writing by layout: values that a version can't represent, and their paths in errors."""
-
 import struct
 from math import nan as NAN
 from struct import pack
@@ -239,8 +237,6 @@ def test_what_a_version_drops_need_not_be_there() -> None:
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 
-
-# ---------------------------------------------------------------- features only used by record formats
 
 BYTE, NUMBER = Fixed(WIRE_TYPES["int8"]), Fixed(WIRE_TYPES["int32"])
 PAIR = Nested(StructLayout("Pair", (Item("key", BYTE, default=0),)))

@@ -1,5 +1,3 @@
-"""Layouts: their properties, their validation, and the expansion of field tables."""
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -182,9 +180,6 @@ def test_words_of_bits(number: int, words: list[str]) -> None:
 def test_a_group_of_bits_is_changed_alone(number: int, value: int, made: int) -> None:
     assert ATTRIBUTES[3].put(number, value) == made
     assert ATTRIBUTES[3].of(made) == value & 3
-
-
-# ---------------------------------------------------------------- from field tables
 
 
 def described(struct: StructLayout) -> list[str]:

@@ -1,5 +1,3 @@
-"""Batch summaries for compaction: checked by hand, and independent of how the log is cut into segments."""
-
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -50,8 +48,6 @@ def facts(found: BatchSummary) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- producers: epoch, last data offset, last timestamp
-
 PRODUCERS = [
     ([batch("txn", 5)], [0, 6, 101, True]),
     ([batch("plain", 5), batch("plain", 7, time=300)], [0, 8, 301, True]),
@@ -79,8 +75,6 @@ def test_who_has_an_id_is_a_producer() -> None:
     found = summary([batch("plain", 0, -1), batch("txn", 2, 0), batch("txn", 4, 7)])
     assert found.producers.keys() == found.begun.keys() == found.open.keys() == {0, 7}
 
-
-# ---------------------------------------------------------------- transactions: begun, open, aborted, first markers
 
 TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("plain", 5)], ({}, {}, {}, {})),
@@ -134,9 +128,6 @@ def test_the_type_of_a_marker_is_an_int16_behind_the_version(key: bytes | None, 
     assert control_type(None) == -1
 
 
-# ---------------------------------------------------------------- offsets and times
-
-
 @pytest.mark.parametrize(
     ("offsets", "ascends"),
     [([5, 7], True), ([5, 9], True), ([5, 6], False), ([5, 5], False), ([5, 6, 9], False), ([9, 5, 20], False)],
@@ -156,8 +147,6 @@ def test_of_messages_the_last_offset_alone_is_looked_at() -> None:
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)
 
-
-# ---------------------------------------------------------------- cut anywhere
 
 KINDS = st.sampled_from(("txn", "plain", "commit", "abort", "leader", "empty txn", "empty abort"))
 STEPS = st.tuples(KINDS, st.sampled_from((-1, 1, 2)), st.sampled_from((0, 0, 1)), st.sampled_from((2, 2, 2, 5, 1)))

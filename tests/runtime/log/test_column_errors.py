@@ -1,5 +1,3 @@
-"""Logs as Arrow columns: errors match those of `log.read`, in both engines."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

@@ -1,5 +1,3 @@
-"""Columns of logs need the memory of one array, return all of it, and let other threads run."""
-
 import gc
 import subprocess
 import sys

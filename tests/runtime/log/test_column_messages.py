@@ -1,5 +1,3 @@
-"""Logs as Arrow columns: messages decoded in the same pass, in both engines."""
-
 from pathlib import Path
 from typing import Any
 

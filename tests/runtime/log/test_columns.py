@@ -1,5 +1,3 @@
-"""Logs as Arrow columns: the same records as `log.read`, in both engines."""
-
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -37,9 +35,6 @@ PARTITIONS = (
 )
 
 pytestmark = pytest.mark.usefixtures("each_engine")
-
-
-# ---------------------------------------------------------------- equal to reading
 
 
 @pytest.mark.parametrize("level", ROWS)
@@ -170,9 +165,6 @@ def test_batches_that_compaction_has_emptied(tmp_path: Path) -> None:
     assert [(row["base_offset"], row["count"]) for row in found(path, level="batch")] == [(3, 0), (10, 1)]
 
 
-# ---------------------------------------------------------------- many arrays
-
-
 @pytest.fixture
 def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_stream, "_ROWS", 3)
@@ -199,9 +191,6 @@ def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_each_pass_begins_anew(logs: Path) -> None:
     columns = log.columns(logs / "kafka4/alpha-txn-many-0", ["offset"])
     assert pa.table(columns) == pa.table(columns)
-
-
-# ---------------------------------------------------------------- consumers
 
 
 def test_polars(logs: Path) -> None:

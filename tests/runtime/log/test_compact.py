@@ -70,9 +70,6 @@ def marker(offset: int, kind: bytes, producer: int = 1, epoch: int = 0, **settin
     return build([record], "v2", producer_id=producer, producer_epoch=epoch, **flags, **settings)
 
 
-# ---------------------------------------------------------------- the last of every key
-
-
 @pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87"])
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_the_last_of_every_key(tmp_path: Path, format: str, codec: str) -> None:
@@ -120,9 +117,6 @@ def test_keys_that_only_begin_alike(tmp_path: Path) -> None:
     batches = [one(n, key, b"v") for n, key in enumerate(keys)]
     report, made = compact(write(tmp_path / "alpha-0", batches))
     assert (offsets(made), report.keys) == (list(range(6)), 6)
-
-
-# ---------------------------------------------------------------- tombstones
 
 
 @pytest.mark.parametrize("format", ["v2", "v3"])
@@ -182,9 +176,6 @@ def test_the_flag_makes_a_tombstone(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
     report, made = compact(folder, format="kip87")
     assert (offsets(made), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
-
-
-# ---------------------------------------------------------------- transactions and producers
 
 
 def test_aborted_records_go_and_hide_nothing(tmp_path: Path) -> None:
@@ -258,9 +249,6 @@ def test_control_records_of_other_kinds_stay(tmp_path: Path) -> None:
     assert (offsets(made), report.segments[0].kept) == ([0, 1], {"control": 1, "latest": 1})
 
 
-# ---------------------------------------------------------------- where compaction ends
-
-
 def test_the_active_segment_is_left_alone(tmp_path: Path) -> None:
     segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w"), one(3, b"a", b"x")]]
     folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
@@ -302,9 +290,6 @@ def test_what_was_compacted_before_needs_no_key_in_mind(tmp_path: Path) -> None:
     segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w")]]
     report, made = compact(write(tmp_path / "alpha-0", *segments), dirty_from=2)
     assert (offsets(made), report.keys) == ([1, 2], 1)
-
-
-# ---------------------------------------------------------------- segments and files
 
 
 def test_segments_stay_and_empty_ones_go_but_the_first(tmp_path: Path) -> None:
@@ -353,9 +338,6 @@ def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_pat
     assert seen > 50
 
 
-# ---------------------------------------------------------------- rejected input
-
-
 def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, None, b"v"), one(2, b"b", b"v")])
     with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key.*--drop-keyless"):
@@ -401,9 +383,6 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")])
     with pytest.raises(log.LogPathError, match="already exists"):
         compact_partition(log.Partition(folder), folder, Compaction(now=NOW))
-
-
-# ---------------------------------------------------------------- random logs
 
 
 def test_compacting_again_changes_nothing(tmp_path: Path) -> None:

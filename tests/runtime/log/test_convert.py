@@ -1,5 +1,3 @@
-"""Converted partitions hold the same records, pass `verify`, and report every loss."""
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,9 +135,6 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
     assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "a tuple of 2"
 
 
-# ---------------------------------------------------------------- which records may share a batch
-
-
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
     """Return two batches of two records that differ in `change`."""
     usual: dict[str, Any] = {
@@ -206,9 +201,6 @@ def test_batches_are_as_full_as_they_may_be(most: int) -> None:
         assert batch.size <= most or len(batch) == 1
         if following is not None:
             assert build([*batch, next(iter(following))], "v2").size > most
-
-
-# ---------------------------------------------------------------- files
 
 
 def test_what_stands_beside_segments(copy_of: CopyOf, tmp_path: Path) -> None:
@@ -301,9 +293,6 @@ def test_a_segment_that_outgrows_its_indexes_is_continued(
     assert sum(segment.size for segment in segments) == report.new_bytes
     assert problems(tmp_path / "to") == []
     assert records(tmp_path / "to") == records(logs / UPGRADE)
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-"""What counts as a batch after damage: its offsets must continue the log or increase, and its records be readable."""
-
 import struct
 
 import google_crc32c

@@ -1,5 +1,3 @@
-"""Native JSON lines equal Python's, for every record that native code can write."""
-
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator

@@ -124,9 +124,6 @@ def test_damage_is_told_as_by_going_over_every_byte(monkeypatch: pytest.MonkeyPa
     assert sum(len(piece) == 3 for each in fast for piece in each) > 30
 
 
-# ---------------------------------------------------------------- problems
-
-
 def test_an_index_of_nothing_but_faults_has_few_problems(tmp_path: Path) -> None:
     (tmp_path / f"{0:020}.log").write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode())
     for kind, width in (("index", 8), ("timeindex", 12)):

@@ -1,5 +1,3 @@
-"""Logs with mixed magic values: every batch is read in its own format."""
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,9 +130,6 @@ def test_header_keys_of_two_types_are_text(tmp_path: Path) -> None:
     assert [header_pairs(row) for row in rows] == [[("7", b"h")], [("h", None)]]
 
 
-# ---------------------------------------------------------------- writing new logs
-
-
 @pytest.mark.parametrize("to", ["v0", "v1", "v2", "v3", "named"])
 @some_mixtures
 def test_converting_up_and_down(tmp_path: Path, mixture: Mixture, to: str) -> None:
@@ -207,9 +202,6 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
             measured.add(segment, "t")
         assert measured.total().records == len(expected) and measured.total().left_out == 0
         assert {kind.format for kind in measured.measures} == set(mixture.formats)
-
-
-# ---------------------------------------------------------------- what the rule keeps can be written
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:

@@ -1,5 +1,3 @@
-"""Records that native code moves to other batches have the bytes that Python would write from objects."""
-
 from array import array
 from collections.abc import Iterator
 from pathlib import Path

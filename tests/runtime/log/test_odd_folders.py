@@ -113,9 +113,6 @@ def test_offsets_far_from_the_name_are_refused_with_their_place(far: int, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-# ---------------------------------------------------------------- files that can't be read
-
-
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Return a function that makes a file unreadable, even if the tests run as root."""
@@ -187,9 +184,6 @@ def test_a_segment_removed_while_the_log_is_verified_is_reported_if_it_is_betwee
     assert len(partition.segments) == 3
     (partition.path / name(removed)).unlink()
     assert [p.rule for report in verify_partition(partition) for p in report.problems] == rules
-
-
-# ---------------------------------------------------------------- special and large files
 
 
 @pytest.mark.parametrize(

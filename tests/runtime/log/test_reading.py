@@ -1,5 +1,3 @@
-"""Segments and partitions of real brokers, read as Kafka reads them; ends, gaps and leftovers."""
-
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -181,9 +179,6 @@ def offsets_of(columns: Any) -> list[int]:
     return rows
 
 
-# ---------------------------------------------------------------- what counts in a folder
-
-
 def rename(folder: Path, offset: int, state: str) -> None:
     for path in folder.glob(f"{offset:020}.*"):
         if path.suffix != ".snapshot":
@@ -244,9 +239,6 @@ def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: s
     assert partition.producer_snapshots == known
     assert [each.path for each in log.find_partitions(tmp_path)] == [partition.path]
     assert all(not report.problems for report in verify_partition(partition))
-
-
-# ---------------------------------------------------------------- paths
 
 
 def test_what_is_no_log(logs: Path, tmp_path: Path) -> None:

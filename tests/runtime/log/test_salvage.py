@@ -1,4 +1,6 @@
-"""Flip every byte of a small segment and cut it at every length: verify names the position, salvage keeps the rest."""
+"""Flip every byte of a small segment and truncate it at every length; `verify` names the position, `salvage` keeps the
+rest.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Kafka's internal topics: every record as a message, and the resulting state."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -98,9 +96,6 @@ def test_a_message_that_is_none_has_its_place(copy_of: CopyOf) -> None:
     with pytest.raises(log.LogError, match=r"TransactionLogValue.*of the record at offset 0") as caught:
         state_of(folder)
     assert caught.value.rule == "TWL106"
-
-
-# ---------------------------------------------------------------- folding, by hand
 
 
 def commit(partition: int, offset: int | None) -> Entry:

@@ -1,5 +1,3 @@
-"""The JSON text of a state matches its values, and messages are written without intermediate dicts."""
-
 import json
 from pathlib import Path
 from typing import Any

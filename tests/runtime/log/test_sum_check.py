@@ -1,5 +1,3 @@
-"""A wrong checksum is reported like in a full read, in every format."""
-
 import pytest
 
 from tagwire.log import LogError

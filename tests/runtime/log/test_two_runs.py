@@ -1,5 +1,3 @@
-"""Two runs on one output: one is rejected, and the other's output is complete."""
-
 import os
 import re
 import socket

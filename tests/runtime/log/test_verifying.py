@@ -1,5 +1,3 @@
-"""Logs of real brokers break no rule, and each rule rejects an invalid log."""
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

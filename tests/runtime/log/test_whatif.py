@@ -1,5 +1,3 @@
-"""What another format would save: computed by hand for made-up batches, and on logs of real brokers."""
-
 import json
 import re
 from collections.abc import Callable
@@ -106,9 +104,6 @@ def test_damage_has_its_place(tmp_path: Path) -> None:
 )
 def test_fills(records: int, fill: str) -> None:
     assert fill_of(records) == fill
-
-
-# ---------------------------------------------------------------- the commands
 
 
 def test_whatif_as_json(logs: Path) -> None:

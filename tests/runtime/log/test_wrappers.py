@@ -106,9 +106,6 @@ def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
     assert set(map(tuple, read_all(KAFKA_PYTHON, tmp_path).values())) == {(0, 1, 2)}
 
 
-# ---------------------------------------------------------------- damage
-
-
 def bent(magic: int) -> bytes:
     """Return compressed records 3 to 5 with one inverted byte in the compressed data and a valid checksum."""
     if magic < 2:
@@ -156,9 +153,6 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
         with pytest.raises(log.LogError) as caught:
             read()
         assert has_place(caught.value)
-
-
-# ---------------------------------------------------------------- other batches
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:

@@ -1,5 +1,3 @@
-"""Zeros in a segment are skipped, not tried byte by byte, and no batch after or among them is missed."""
-
 import random
 import subprocess
 import sys

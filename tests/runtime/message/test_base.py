@@ -1,5 +1,3 @@
-"""Operations of data classes based on slots: equality, repr, copies, pickling."""
-
 import copy
 import io
 import pickle

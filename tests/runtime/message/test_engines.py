@@ -1,5 +1,3 @@
-"""The choice of the engine, the methods that it gives a class, and the cases that run in pure Python."""
-
 import inspect
 import sys
 from collections.abc import Callable
@@ -43,9 +41,6 @@ def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for wanted in ("", "native"):
         monkeypatch.setenv("TAGWIRE_ENGINE", wanted)
         assert tagwire.engine() == "native"
-
-
-# ---------------------------------------------------------------- the calls of a class
 
 
 def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **members: Any) -> Any:
@@ -209,9 +204,6 @@ def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
         assert frame.header is None or gc.is_tracked(frame.header) != native, "a header has no parts"
 
 
-# ---------------------------------------------------------------- when the engines disagree
-
-
 @in_use
 def test_a_disagreement_is_no_secret() -> None:
     """A disagreement is reported even if its cause is a value that changes between two reads."""
@@ -243,9 +235,6 @@ def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DisagreementError, match="rejected 1 bytes from 0 on, but the interpreter accepts"):
         cls.decode(b"x", 4)
     assert cls.decode(b"x", 4, strict=False) == cls(), "what only lenient readers take is no disagreement"
-
-
-# ---------------------------------------------------------------- classes by hand
 
 
 class ByHand(tagwire.Message):

@@ -1,5 +1,3 @@
-"""JSON: Kafka's form, the lossless form, and rejected input."""
-
 import json
 import math
 import struct
@@ -137,8 +135,6 @@ def test_styles_and_versions_that_are_not_there() -> None:
         with pytest.raises(UnsupportedVersionError):
             call(9)
 
-
-# ---------------------------------------------------------------- reading
 
 PLAIN: dict[str, Any] = PollRequest(topics=[PollTopic()], cursor=Rack()).to_json(2)
 TOPIC = PLAIN["topics"][0]

@@ -1,5 +1,3 @@
-"""JSON in both engines: the native engine returns the values, texts, messages and errors of Python's."""
-
 import json
 import random
 from collections.abc import Callable, Iterator

@@ -1,5 +1,3 @@
-"""What a version would drop or reject, and which versions can represent a value."""
-
 from typing import Any
 from uuid import UUID
 

@@ -1,5 +1,3 @@
-"""Objects of data classes: the native engine constructs, compares, prints and copies them as Python does."""
-
 import abc
 import copy
 import gc

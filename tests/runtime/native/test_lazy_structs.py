@@ -1,4 +1,4 @@
-"""The native engine creates default structs lazily, on first access, and nothing else shows the difference."""
+"""The native engine creates default structs on first access; nothing else reveals the difference."""
 
 import copy
 import pickle

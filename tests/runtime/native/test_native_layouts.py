@@ -1,5 +1,3 @@
-"""Hand-written layouts with features of record formats: what the native engine supports, and what Python reads."""
-
 import re
 from abc import ABCMeta, abstractmethod
 from typing import Any, get_args

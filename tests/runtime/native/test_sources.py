@@ -1,5 +1,3 @@
-"""Each C file and header of the native modules compiles alone, without a warning."""
-
 import os
 import shlex
 import shutil

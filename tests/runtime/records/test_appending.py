@@ -1,5 +1,3 @@
-"""`BatchBuilder.append` gives the same batches and errors as `Record` objects, for any input, in both engines."""
-
 import copy
 import inspect
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Invalid header collections raise an EncodeError that names the position, never a bare error."""
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Builders: the bytes they write, and the record that their errors name."""
-
 from typing import Any
 
 import pytest

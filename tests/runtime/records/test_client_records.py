@@ -1,5 +1,3 @@
-"""Producer and consumer records, the headers multimap, markers, and compaction."""
-
 import copy
 import pickle
 from typing import Any
@@ -22,8 +20,6 @@ from tagwire.records import (
 )
 from tagwire.records.headers import CODECS
 from tagwire_generator.syntax.spec_schema import schema
-
-# ---------------------------------------------------------------- Headers
 
 # header: length 3, keyLen 1, "h", value "v"; length 1, keyLen 0, no value
 BYTES = bytes.fromhex("03 01 68 76  01 00")
@@ -71,9 +67,6 @@ def test_a_header_that_can_not_be_written() -> None:
     assert headers.as_bytes() == b""
     with pytest.raises(EncodeError, match="its records have no headers"):
         Headers(encoding="v1")
-
-
-# ---------------------------------------------------------------- records of clients
 
 
 def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
@@ -311,9 +304,6 @@ def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> Non
     assert second.base_offset == 7
 
 
-# ---------------------------------------------------------------- compaction
-
-
 @pytest.mark.parametrize(
     ("format", "value", "tombstone", "kept"),
     [
@@ -339,9 +329,6 @@ def test_should_retain(format: str, value: bytes | None, tombstone: bool | None,
 def test_a_null_value_without_the_bit_is_kept_as_it_was_read() -> None:
     batch = build([Record(0, 1, b"k", None, tombstone=True)], "kip87").replace(attributes=0)
     assert [(record.key, record.value, record.tombstone) for record in batch] == [(b"k", None, False)]
-
-
-# ---------------------------------------------------------------- markers
 
 
 def test_a_marker_without_its_messages() -> None:

@@ -1,5 +1,3 @@
-"""Conversion between all formats: what is kept, what is reported, and that converting back restores the batch."""
-
 from typing import Any
 
 import pytest
@@ -192,9 +190,6 @@ def test_on_loss_is_one_of_two() -> None:
         convert(build([PLAIN]), "v1", on_loss="ignore")
 
 
-# ---------------------------------------------------------------- the attributes byte of v3
-
-
 def test_a_batch_whose_records_have_attributes_keeps_them_or_says_that_it_does_not() -> None:
     records = [Record(0, 300, b"k", b"v")]
     usual = build(records, "v3")
@@ -226,9 +221,6 @@ def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compr
     with pytest.raises(EncodeError) as caught:
         build(records, format, compression=compression)
     assert caught.value.path == "records[1].headers"
-
-
-# ---------------------------------------------------------------- header values that another format can't represent
 
 
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])

@@ -160,8 +160,6 @@ def test_lengths_at_odd_places(places: tuple[int, ...]) -> None:
     assert outcome(batch.__iter__) == by_layout(batch.walk()) == [fields(record) for record in records]
 
 
-# ---------------------------------------------------------------- errors
-
 SOME = [
     Record(5, 5, b"key", b"a" * 65, (("h", b"1"), ("é", None))),
     Record(6, 1 << 40, b"yek", b"b" * 65),
@@ -189,8 +187,6 @@ def test_every_byte_refused_in_the_same_place(name: str) -> None:
         refused += isinstance(found[-1], tuple)
     assert 1000 < refused < len(changes) - 100
 
-
-# ---------------------------------------------------------------- kept objects
 
 SAME_SIZE = [
     Record(n, 9, b"key %02d" % n, b"value %02d" % (n // 2), (("h", b"%d" % n),) if n % 3 else ()) for n in range(40)

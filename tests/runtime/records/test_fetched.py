@@ -1,5 +1,3 @@
-"""Committed records of fetched partitions, without aborted transactions, markers, and truncated batches."""
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,5 +1,3 @@
-"""Which format each magic byte means, and which formats can't be combined."""
-
 import pickle
 
 import pytest

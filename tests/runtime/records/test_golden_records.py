@@ -301,9 +301,6 @@ def case(name: str, what: str) -> bytes:
     return next(golden(text) for one, other, text, _ in CASES if (one, other) == (name, what))
 
 
-# ---------------------------------------------------------------- the proposals' claims
-
-
 def test_a_message_without_headers_differs_from_v1_in_magic_and_crc_alone() -> None:
     """KIP-82, first draft: without headers there is no extra cost."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")

@@ -1,5 +1,3 @@
-"""Hostile or damaged bytes raise a TagwireError in bounded time and memory, and no other error."""
-
 import random
 import struct
 import subprocess

@@ -1,5 +1,3 @@
-"""Batches of many records are converted in chunks, with the same result as at once."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""`strict=False` accepts what Kafka's readers accept: header keys that are not UTF-8, and wrappers of mixed magic."""
-
 import gzip
 import struct
 from pathlib import Path

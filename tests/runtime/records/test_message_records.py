@@ -1,5 +1,3 @@
-"""Records inside messages: found by recordFormats, read, converted for an old reader, and shown in traces."""
-
 import gzip
 import json
 from collections.abc import Callable, Iterator
@@ -50,9 +48,6 @@ def request(data: bytes, package: Any = messages) -> Any:
 
 def read(message: Any, version: int | None = None, **how: Any) -> list[list[list[Record]]]:
     return [[list(batch) for batch in field] for field in decode_records(message, version, **how)]
-
-
-# ---------------------------------------------------------------- reading
 
 
 @pytest.mark.parametrize(
@@ -192,9 +187,6 @@ def test_real_messages_carry_what_their_version_says() -> None:
     assert {version for name, version in seen if name == "FetchResponse"} >= {0, 2, 4, 11, 12}
 
 
-# ---------------------------------------------------------------- conversion for old readers
-
-
 def test_a_fetch_answer_for_an_old_reader() -> None:
     data = records([Record(0, 300, b"k", b"v", (("h", b"1"),))], "v2")
     got = answer(data, None, records(PLAIN, "v1"))
@@ -288,9 +280,6 @@ def test_real_answers_for_the_oldest_reader() -> None:
         assert all(magic < 2 for field in after for _, magic in field)
         count += sum(map(len, before))
     assert count > 1000
-
-
-# ---------------------------------------------------------------- traces
 
 
 def opened(message: Any, version: int, **how: Any) -> tagwire.Trace:

@@ -1,5 +1,3 @@
-"""Between all pairs of formats, a conversion that reports no loss can be undone, whatever the batch header holds."""
-
 import struct
 from random import Random
 from typing import Any

@@ -1,5 +1,3 @@
-"""Batches of magic 2 that the native engine reads or builds in one call equal the general path's, on any bytes."""
-
 from random import Random
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Batches of real brokers are read as Kafka reads them, and written back to the same bytes."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Batches split into parts and rebuilt: brokers' batches give every byte back, and invalid parts are rejected."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Records in real Produce requests and Fetch responses are all read, for every magic and codec."""
-
 import gzip
 import json
 from collections import Counter

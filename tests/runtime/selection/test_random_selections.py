@@ -1,5 +1,3 @@
-"""Random selections compared with decode, change, encode, on every message version and on both engines."""
-
 from collections.abc import Callable
 from functools import cache
 from random import Random

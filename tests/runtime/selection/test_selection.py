@@ -1,5 +1,3 @@
-"""Selections by example: paths, rows, missing fields, nulls, dropped and appended elements."""
-
 import pickle
 from collections.abc import Iterator
 from pathlib import Path

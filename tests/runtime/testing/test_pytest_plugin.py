@@ -1,5 +1,3 @@
-"""The mock peer fixtures, in separate pytest runs."""
-
 import os
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""`tagwire.testing`, whose assertions are seen to fail as well as to pass."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The building blocks of generated serializers: each rejects input that would otherwise be encoded wrongly."""
-
 from typing import Any
 from uuid import UUID
 

@@ -1,5 +1,3 @@
-"""Varints: shortest forms, zig-zag, and extreme values."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

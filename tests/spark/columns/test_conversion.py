@@ -1,5 +1,3 @@
-"""Rows with values that the target type can't hold."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Functions on columns, compared with the objects."""
-
 import os
 import sys
 from typing import TYPE_CHECKING, Any

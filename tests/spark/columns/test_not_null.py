@@ -1,5 +1,3 @@
-"""NOT NULL columns, from a message's spec and from the schema of a read."""
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

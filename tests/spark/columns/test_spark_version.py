@@ -1,4 +1,4 @@
-"""Unsupported PySpark versions are rejected at the first import; otherwise a TypeError would follow later."""
+"""Unsupported PySpark versions are rejected on the first import, before they cause a TypeError later."""
 
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""The functions in SQL, through `register` and UDFs for single messages."""
-
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,3 @@
-"""The commit of a write by `kafka_log` is all or nothing, whoever dies, waits, or retries."""
-
 import errno
 import os
 import signal
@@ -214,9 +212,6 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
     assert files(tmp_path) == before and not list(tmp_path.glob(".*"))
 
 
-# ---------------------------------------------------------------- without locks
-
-
 class NoLocks:
     """A file system without locks."""
 
@@ -328,9 +323,6 @@ def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't link a file \(Operation not permitted\)"):
         LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert not list(tmp_path.iterdir())
-
-
-# ---------------------------------------------------------------- failing commits
 
 
 def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:

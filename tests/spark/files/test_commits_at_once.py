@@ -1,5 +1,3 @@
-"""Two processes carry out one local commit without locks, and neither waits for the other."""
-
 import errno
 import random
 import threading

@@ -1,5 +1,3 @@
-"""Logs in object storage: the number and kinds of requests of a read, and rejected input. Without Spark."""
-
 import json
 import pickle
 import threading
@@ -136,9 +134,6 @@ def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
     assert len(kinds) <= 3 and ".index" in kinds[0]
 
 
-# ---------------------------------------------------------------- files that change
-
-
 def test_a_segment_that_changes_before_it_is_read(store: Any) -> None:
     query = log_query({"path": "counted://k/orders-0"})
     splits = plan(query)
@@ -154,9 +149,6 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
     assert len(offsets("counted://k/orders-1")) == 5
     store.pipe(f"/k/orders-1/{5:020}.log", batch(5))
     assert offsets("counted://k/orders-1") == [*range(10)]
-
-
-# ---------------------------------------------------------------- streams
 
 
 def test_a_stream_of_a_prefix(store: Any) -> None:
@@ -204,9 +196,6 @@ def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
     assert [each["offset"] for part in sent.read(task) for each in part.to_pylist()] == [*range(5)]
 
 
-# ---------------------------------------------------------------- unsupported outputs
-
-
 @pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
 def test_no_job_writes_to_a_path_that_holds_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any) -> None:
     """Rejected immediately, without leaving a local folder `s3:`."""
@@ -214,9 +203,6 @@ def test_no_job_writes_to_a_path_that_holds_a_url(tmp_path: Path, monkeypatch: p
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a Path can't hold a URL"):
         job(None, tmp_path, Path("s3://bucket/out"))
     assert not [*tmp_path.iterdir()]
-
-
-# ---------------------------------------------------------------- S3
 
 
 @pytest.fixture(scope="module")
@@ -276,9 +262,6 @@ def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.Mon
         cut[:] = [True]
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*s3://cut/orders-0"):
             list(rows_of_task(splits, query, full_schema(query)))
-
-
-# ---------------------------------------------------------------- storage options
 
 
 def test_secrets_are_not_shown(s3: Any) -> None:

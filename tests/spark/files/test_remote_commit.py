@@ -1,5 +1,3 @@
-"""Commits of `kafka_log` to S3 are all or nothing, whoever dies, waits, or retries. Without Spark."""
-
 import json
 import threading
 import time
@@ -134,9 +132,6 @@ def only_request(one: int) -> Callable[[int, str], bool]:
     return lambda number, _: number == one
 
 
-# ---------------------------------------------------------------- what is written
-
-
 def test_what_is_written_is_read(bucket: Bucket) -> None:
     """Append with and without offsets, several tasks, overwrite; no other objects are left."""
     url = bucket.new()
@@ -191,9 +186,6 @@ def test_no_secret_is_written(bucket: Bucket) -> None:
     bucket.write(url, values(b"a"))
     assert all(b"very-hidden" not in data and b"testing-id" not in data for data in bucket.visible(url).values())
     assert "very-hidden" not in repr(bucket.writer(url).__dict__)
-
-
-# ---------------------------------------------------------------- deaths
 
 
 BEFORE = {"t-0": [b"a", b"b"], "u-0": [b"c"]}
@@ -316,9 +308,6 @@ def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
     assert bucket.done(url)["undone"] == [[2, writer.job.id]]
     bucket.write(url, rows("w", 0, b"f"))
     assert bucket.read(url) == {**BEFORE, "w-0": [b"f"]} and bucket.done(url)["number"] == 3
-
-
-# ---------------------------------------------------------------- concurrency
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
@@ -449,9 +438,6 @@ def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.
     assert bucket.read(url) == APPENDED
 
 
-# ---------------------------------------------------------------- attempts and leftovers
-
-
 def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
     """Their rows are invisible, and the commit removes their objects; a late attempt removes its own."""
     url, writer, staged = begun(bucket)
@@ -490,9 +476,6 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
         writer.write(iter([*rows("t", 5, b"x"), *rows("t", 4, b"y")]))
     writer.abort([*staged, None])
     assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
-
-
-# ---------------------------------------------------------------- streams
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
@@ -543,9 +526,6 @@ def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypat
             break
 
 
-# ---------------------------------------------------------------- rejected input
-
-
 def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url = bucket.new()
     monkeypatch.setattr(ConditionalFileSystem, "keeps_conditions", False)
@@ -584,9 +564,6 @@ def test_who_may_not_write(bucket: Bucket) -> None:
         bucket.read(url)
     assert "very-hidden" not in str(refused.value)
     assert bucket.read(url) == APPENDED and bucket.hidden(url) == []
-
-
-# ---------------------------------------------------------------- S3
 
 
 @pytest.mark.thorough

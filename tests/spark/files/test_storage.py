@@ -1,5 +1,3 @@
-"""Paths, patterns and file systems: what they match, its names, and rejected input. Without Spark."""
-
 import json
 import shutil
 from contextlib import ExitStack
@@ -180,9 +178,6 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
         rows(f"hosted://other{kafka}")
 
 
-# ---------------------------------------------------------------- changing and unreadable files
-
-
 def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_spark.files.storage.file_status", lambda path: file_status(path.with_suffix(".gone")))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
@@ -236,9 +231,6 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
         export_logs(None, kafka, tmp_path / "out")  # type: ignore[arg-type]
     shutil.rmtree(kafka / "orders-0")
     assert rows(kafka) == ONE
-
-
-# ---------------------------------------------------------------- paths without segments
 
 
 @pytest.mark.parametrize("scheme", ["", "local://"])

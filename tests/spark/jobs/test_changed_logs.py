@@ -1,5 +1,3 @@
-"""Jobs list logs again that a broker changed after the listing, and never blame the logs."""
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Commands run as a user would: processes that start their own Spark, or that spark-submit runs."""
-
 import json
 import os
 import subprocess

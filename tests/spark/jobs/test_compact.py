@@ -1,5 +1,3 @@
-"""Compaction on Spark, segment by segment: equal, byte for byte, to the library's output on one machine."""
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Memory that the driver needs for each segment of a job."""
-
 import json
 import subprocess
 import sys

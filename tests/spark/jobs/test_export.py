@@ -1,5 +1,3 @@
-"""Export to Parquet and back: every byte of every file, and a table that any Parquet reader can read."""
-
 import json
 import shutil
 from collections.abc import Callable
@@ -297,9 +295,6 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
     (tmp_path / "attempts").mkdir()
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*are not in use"):
         export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, format_set("auto")])
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 def test_what_export_refuses_at_once(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-"""A job's error when a worker's disk is full: closing a file then fails with an error without a file name."""
-
 import errno
 import os
 from functools import partial

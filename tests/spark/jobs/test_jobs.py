@@ -1,5 +1,3 @@
-"""Jobs write and count what the library does on one machine, however often tasks are retried."""
-
 import json
 import shutil
 from collections.abc import Callable, Generator, Sequence
@@ -264,9 +262,6 @@ def test_releases_that_the_archive_does_not_reach(release: str) -> None:
     spark: Any = None
     with pytest.raises(PipelineError, match=r"expected a release such as 4\.0"):
         audit_captures(spark, CAPTURES, refused_by=release)
-
-
-# ------------------------------------------------------------ the commands
 
 
 @pytest.fixture

@@ -58,9 +58,6 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-# ------------------------------------------------------------ workers
-
-
 def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
     """A worker dies after Spark received half of its rows: no row is lost or repeated."""
     marker = tmp_path / "died"
@@ -154,9 +151,6 @@ def test_what_is_counted_is_counted_once(
     assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
 
 
-# ------------------------------------------------------------ two attempts of one task
-
-
 def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
     """Two attempts write everything, as speculative tasks do, and Spark uses one result."""
     query = log_query({"path": str(SAMPLE)})
@@ -179,8 +173,6 @@ def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
         assert first["attempt"] != second["attempt"]
         assert files(made.attempts / first["attempt"]) == files(made.attempts / second["attempt"])
 
-
-# ------------------------------------------------------------ the driver
 
 _KILLED_AT_EACH_STEP = """
 import os, signal, sys

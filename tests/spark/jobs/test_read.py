@@ -1,5 +1,3 @@
-"""`read_logs` gives the rows of the source `kafka_log`, although workers list and split the segments."""
-
 import json
 import pickle
 from collections.abc import Iterator
@@ -124,9 +122,6 @@ def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> N
     with pytest.raises(Exception, match=r"KAFKA_LOG_CHANGED.*written: another write was committed after the read was"):
         planned.count()
     assert read_logs(spark, folder, "offset long", tasks=2).count() == 80
-
-
-# ---------------------------------------------------------------- URLs, without Spark
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:

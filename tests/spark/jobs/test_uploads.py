@@ -1,5 +1,3 @@
-"""Outputs of jobs at URLs equal those in a folder, and are complete or absent."""
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Jobs that read URLs: equal output to jobs on local folders, with few requests."""
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -81,9 +79,6 @@ def store() -> Iterator[Any]:
 def broker(logs: Path) -> Path:
     """Return the logs of a broker that are quick to test with."""
     return logs / "kafka28"
-
-
-# ---------------------------------------------------------------- in one process, with counted requests
 
 
 @pytest.mark.usefixtures("here")
@@ -175,9 +170,6 @@ def test_a_segment_is_read_ahead_and_not_copied(store: Any, tmp_path: Path, monk
     whatif_logs(NO_SPARK, "counted://k", "v3")
     gets = [each for each in store.requests if each.startswith("get")]
     assert len(gets) == 3 and not folders and not [*tmp_path.iterdir()]
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 JOBS: list[Callable[[Any, Path], Any]] = [
@@ -291,9 +283,6 @@ def test_the_command_passes_options_on_and_shows_none(
         refused = CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
         assert refused.exit_code == 2 and "--storage-options" in refused.output
         assert "very-hidden" not in refused.output and not asked
-
-
-# ---------------------------------------------------------------- on workers
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-"""Attacks on logs, through the source and the jobs: truncated files, two runs on one output, odd folders."""
-
 import os
 import threading
 from pathlib import Path

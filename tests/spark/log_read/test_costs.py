@@ -1,5 +1,3 @@
-"""Memory of workers and driver: a worker holds a small part of a segment, and the driver holds no records."""
-
 import pickle
 import shutil
 import subprocess

@@ -1,5 +1,3 @@
-"""Damage where a segment is cut into splits: exactly one task reports it, and no row is missing."""
-
 from pathlib import Path
 from typing import Any
 

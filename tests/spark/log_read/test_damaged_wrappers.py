@@ -1,5 +1,3 @@
-"""Damage inside compressed messages of magic 0 and 1 with valid checksums, in every mode. Without Spark."""
-
 import gzip
 import zlib
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Filters that Spark pushes into `kafka_log`: which ones reduce reading, and which Spark must apply itself."""
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

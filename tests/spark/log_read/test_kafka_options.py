@@ -1,5 +1,3 @@
-"""Options of Spark's Kafka source have the same meaning, or an error that suggests a replacement. Without Spark."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Odd names of log folders: not UTF-8, invalid partition numbers, and no number. Without Spark."""
-
 import os
 from pathlib import Path
 

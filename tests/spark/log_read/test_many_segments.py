@@ -1,5 +1,3 @@
-"""Many small segments share tasks and Arrow batches, and each row keeps the properties of its own segment."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

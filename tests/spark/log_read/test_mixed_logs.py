@@ -1,5 +1,3 @@
-"""Logs of several magic values on Spark: rows, streams and jobs read every batch in its own format."""
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

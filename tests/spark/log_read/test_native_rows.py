@@ -1,5 +1,3 @@
-"""Rows of splits from native columns equal the rows from objects, column by column."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Topics, partitions and offsets in options that don't exist are rejected if nothing would be read."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Planning reads a few entries of each index, and no folders of partitions that were not requested."""
-
 import os
 from pathlib import Path
 from struct import pack

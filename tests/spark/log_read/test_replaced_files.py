@@ -1,5 +1,3 @@
-"""Files replaced between planning and reading are rejected, and never mixed with the rest."""
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Where splits begin in a segment without an index."""
-
 from pathlib import Path
 from typing import Any
 

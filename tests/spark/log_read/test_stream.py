@@ -1,5 +1,3 @@
-"""`kafka_log` as a stream: every record once, whatever grows, is truncated, is deleted or restarts."""
-
 from pathlib import Path
 from shutil import copytree, rmtree
 from typing import TYPE_CHECKING, Any
@@ -166,9 +164,6 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
     LogSource({"path": str(tmp_path), "startingOffsets": starting, "maxFilesPerTrigger": "1"}).schema()
 
 
-# ---------------------------------------------------------------- errors
-
-
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
     """A bit under the checksum, the length, the magic byte, a record: the read fails, or gives one row, once."""
@@ -260,9 +255,6 @@ def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
     assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
     for whole in ("t-?", "*"):  # other files in a pattern are ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
-
-
-# ---------------------------------------------------------------- through Spark
 
 
 def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:

@@ -1,5 +1,3 @@
-"""Streams of logs with missing parts: data loss if they were not read, whatever was deleted, and whenever."""
-
 import errno
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Kafka's local tiered storage as a source: rows equal those of the broker's own folders. Without Spark."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`recordsFromTimestamp` skips what time indexes prove earlier, and reads every other record."""
-
 from pathlib import Path
 from random import Random
 from struct import pack

@@ -1,5 +1,3 @@
-"""`startingOffsetsByTimestamp` and `endingOffsetsByTimestamp`: from the first record that is not earlier."""
-
 import json
 from pathlib import Path
 from typing import Any

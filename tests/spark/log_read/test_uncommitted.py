@@ -1,5 +1,3 @@
-"""`isolation.level=read_committed` handles formats, damage and unfinished ends as plain reading does. Without Spark."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

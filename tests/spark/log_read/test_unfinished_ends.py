@@ -1,5 +1,3 @@
-"""An incomplete batch at the end hides nothing before it, with every pair of options."""
-
 from itertools import combinations
 from pathlib import Path
 from typing import Any

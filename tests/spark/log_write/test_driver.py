@@ -1,5 +1,3 @@
-"""Segments written by `kafka_log` equal what was read, in every format; wrong order is rejected."""
-
 import json
 from collections.abc import Iterator
 from itertools import product
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
-
-
-# ---------------------------------------------------------------- equal
 
 
 def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
@@ -212,9 +207,6 @@ def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str)
     assert offsets(tmp_path / "made") == {"t-0": [3, 4, 5, 6]} and problems(tmp_path / "made") == []
 
 
-# ---------------------------------------------------------------- through Spark
-
-
 def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path) -> None:
     df = spark.read.format("kafka_log").option("includeControlRecords", "true").load(str(SAMPLE))
     save(in_log_order(df), tmp_path)
@@ -317,9 +309,6 @@ def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
         save(rows("b"), tmp_path, "errorifexists")
     save(rows("b").where("false"), tmp_path, "overwrite")
     assert offsets(tmp_path) == {} and not list(tmp_path.glob(".*"))
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize(

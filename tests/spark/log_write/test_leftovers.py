@@ -1,5 +1,3 @@
-"""Later writes remove old leftovers of killed writes; a running write stays."""
-
 import json
 import os
 import shutil

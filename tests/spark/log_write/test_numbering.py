@@ -1,5 +1,3 @@
-"""Rows without offsets get the next offsets of the log, task by task, even if other jobs wrote meanwhile."""
-
 from pathlib import Path
 from typing import Any
 

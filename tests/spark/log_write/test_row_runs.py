@@ -1,5 +1,3 @@
-"""Rows written natively from columns give the same logs, sums and errors as rows written one by one."""
-
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path

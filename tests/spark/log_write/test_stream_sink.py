@@ -1,5 +1,3 @@
-"""`kafka_log` as the sink of a stream: each micro-batch once, however often it runs and whatever rows it has."""
-
 import errno
 import json
 import time
@@ -38,9 +36,6 @@ def rows(*values: int, topic: str = "t") -> list[Any]:
 
 def values(root: Path, partition: str = "t-0") -> list[int]:
     return [int(record.value[1:]) for batch in log.read(root / partition) for record in batch if record.value]
-
-
-# ---------------------------------------------------------------- without Spark
 
 
 @pytest.fixture
@@ -225,9 +220,6 @@ def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], t
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as refused:
         job(tmp_path, rows(1), **options)
     assert text in str(refused.value) and files(tmp_path) == {}
-
-
-# ---------------------------------------------------------------- through Spark
 
 
 def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":

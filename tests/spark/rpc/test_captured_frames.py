@@ -1,5 +1,3 @@
-"""Rows of odd captured frames: reported by file and row, whatever they contain. Without Spark."""
-
 import gzip
 import json
 import os

@@ -1,5 +1,3 @@
-"""Captures at URLs are read while downloading, without a copy, and only in their listed version."""
-
 import gzip
 import json
 from collections.abc import Iterator

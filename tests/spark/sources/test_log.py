@@ -1,5 +1,3 @@
-"""Log segments through Spark, compared with Kafka's own reader; rejected input, and damage in each mode."""
-
 import hashlib
 from functools import reduce
 from pathlib import Path
@@ -378,9 +376,6 @@ def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path)
     for schema in ("offset int", "ofset long"):
         with pytest.raises(PySparkException, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]"):
             spark.read.format("kafka_log").schema(schema).load(str(logs)).count()
-
-
-# ---------------------------------------------------------------- options familiar from Spark
 
 
 def test_columns_in_any_case(spark: "SparkSession") -> None:

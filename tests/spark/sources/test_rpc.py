@@ -1,5 +1,3 @@
-"""Captured frames through Spark: real ones, and a few hand-written."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`kafka_log` on S3 in a running Spark: options reach the workers, and Spark's output has no secret."""
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Packages shipped with a job, on a separate cluster, as docs/spark.md describes."""
+"""Ship packages with a job to a separate cluster, as docs/spark.md describes."""
 
 import os
 import shutil

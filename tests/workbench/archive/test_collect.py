@@ -1,5 +1,3 @@
-"""Several releases become one archive: message identity, names, history, and rejected input."""
-
 import re
 from collections.abc import Iterator
 from itertools import count
@@ -33,9 +31,6 @@ def named(found: Archive) -> dict[str, tuple[str, list[str]]]:
 def spans(found: Archive, name: str, component: str = "clients") -> dict[int, list[str]]:
     versions = found.history.messages[component, name].versions
     return {version: [f"{span.first} {span.last}" for span in spans] for version, spans in versions.items()}
-
-
-# ---------------------------------------------------------------- message identity
 
 
 @pytest.mark.parametrize(
@@ -135,9 +130,6 @@ def test_coordinator_records_are_one_before_and_after_4_1() -> None:
     assert spans(found, "GroupValue", "group") == {0: ["3.9 3.9"], 1: ["3.9 4.1"]}
 
 
-# ---------------------------------------------------------------- history
-
-
 def test_which_releases_have_which_versions() -> None:
     found = archive(
         release("1.0", data("0-1", field("A"))),
@@ -182,9 +174,6 @@ def test_a_version_that_was_redefined_has_both_layouts_and_the_newest_decides() 
     assert wire_texts(found.specs[0].spec) == {0: "int64, int32"}
 
 
-# ---------------------------------------------------------------- rejected input
-
-
 def test_core_without_a_home_is_refused() -> None:
     core = release("2.0", data("0", name="Info"), component="core")
     for others in ([], [release("3.0", data("0", name="Other"), component="raft")]):
@@ -218,8 +207,6 @@ def test_releases_that_are_no_archive_are_refused(older: list[Spec], newer: list
     with pytest.raises(SpecError, match=re.escape(message)):
         archive(*releases)
 
-
-# ---------------------------------------------------------------- any history keeps its bytes
 
 _TYPES = ("int32", "string", "bytes", "[]int8", "[]string", "Inner", "[]Part")
 _STEPS = st.sampled_from(["add", "add", "tag", "end", "rename", "rename struct", "nullable", "drop", "nothing"])

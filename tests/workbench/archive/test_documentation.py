@@ -1,5 +1,3 @@
-"""The committed specs document each message, field, bit and registered number."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

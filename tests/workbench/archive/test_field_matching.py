@@ -1,5 +1,3 @@
-"""Matching fields of two releases, by position and then by name."""
-
 import re
 from collections.abc import Mapping
 

@@ -1,5 +1,3 @@
-"""The importer on jars of several releases: one set of specs in any order of jars; rejected input, and writing."""
-
 import json
 import random
 import re

@@ -1,5 +1,3 @@
-"""The importer on small jars made here: valid, careless and hostile ones."""
-
 import io
 import json
 import struct
@@ -209,9 +207,6 @@ def test_the_caller_may_say_the_component(tmp_path: Path) -> None:
         read_release(source, component="../x")
 
 
-# --------------------------------------------------------------------------- what the importer adds
-
-
 @pytest.mark.parametrize(
     ("name", "valid", "flexible", "expected"),
     [
@@ -279,9 +274,6 @@ def test_what_a_release_says_itself_wins() -> None:
     assert with_protocol_rules({**facts, "headerVersions": {"0+": "2"}})["headerVersions"] == {"0+": "2"}
 
 
-# --------------------------------------------------------------------------- several sources
-
-
 def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
     sources = [
         jar(tmp_path, {"common/message/FooData.json": spec()}),
@@ -302,9 +294,6 @@ def test_two_specs_of_one_name_may_not_differ(tmp_path: Path, entry: str, name: 
     with pytest.raises(SpecError, match=f"FooData differs in {what} from that of .*9.1.0.jar!message/FooData.json"):
         import_release(sources, tmp_path / "specs")
     assert not (tmp_path / "specs").exists()
-
-
-# --------------------------------------------------------------------------- bad sources
 
 
 def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Path) -> None:

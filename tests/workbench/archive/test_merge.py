@@ -1,5 +1,3 @@
-"""Merging two specs of one message: a case per kind of change, and per rejection."""
-
 import re
 from typing import Any
 
@@ -164,9 +162,6 @@ def test_flexible_versions(newer: str, older: str) -> None:
     assert result["flexibleVersions"] == ("0+" if older == "0+" else "2+")
 
 
-# ---------------------------------------------------------------- structs
-
-
 def test_renamed_structs_and_members() -> None:
     newer = data("1-2", field("Items", "[]Item", fields=[field("Id"), field("New", versions="2+")]))
     older = data("0-1", field("Entries", "[]Entry", fields=[field("Old", "int8", "0"), field("Key")]))
@@ -216,18 +211,12 @@ def test_common_structs_inside_each_other_and_only_in_old_versions() -> None:
     assert [struct["name"] for struct in result["commonStructs"]] == ["Outer", "Inner"]
 
 
-# ---------------------------------------------------------------- removed APIs
-
-
 def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
     gone = {"apiKey": 1, "type": "request", "name": "NewRequest", "validVersions": "none"}
     older = keyed("request", 1, "OldRequest", "0-2", field("A"))
     assert merged(gone, older) == {**older, "name": "NewRequest"}
     assert merged(gone, gone) == gone
     assert merged(older, gone) == older
-
-
-# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""Coordinator records of releases up to 4.0, in the form used since."""
-
 import re
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Slips in specs that the importer corrects and reports, and slips that it leaves to the rules."""
-
 import pytest
 
 from tagwire_workbench.archive.release_source import SpecText

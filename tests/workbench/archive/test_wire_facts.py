@@ -1,5 +1,3 @@
-"""Two layouts have the same text if and only if they have the same bytes."""
-
 from itertools import combinations
 
 import pytest

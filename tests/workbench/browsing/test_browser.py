@@ -1,5 +1,3 @@
-"""`tagwire browse` as a user sees it: keys, the mouse, filters, jumps, odd files and narrow terminals."""
-
 import asyncio
 import gzip
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Filters read records without making a trace, but find what the trace would show."""
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The listings of `tagwire browse`, without a terminal: captures, streams and logs, odd and growing files."""
-
 import gzip
 import json
 import struct
@@ -191,9 +189,6 @@ def test_sensitive_bytes_are_not_found_unless_they_are_shown(tmp_path: Path) -> 
         assert found(read(path), "hunter2") == [1]
 
 
-# ---------------------------------------------------------------- files
-
-
 def test_a_packed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_workbench.browsing.growing_file._SPACING", 1 << 19)
     monkeypatch.setattr("tagwire_workbench.browsing.growing_file._STATES", 4)
@@ -303,9 +298,6 @@ def test_a_network_capture(tmp_path: Path) -> None:
     with pytest.raises(TagwireError, match="a network capture can't be followed"):
         listing_of(path, follows=True)
     listing.close()
-
-
-# ---------------------------------------------------------------- logs
 
 
 def test_batches_of_a_log() -> None:

@@ -1,5 +1,3 @@
-"""Captures of protocols other than Kafka in `tagwire browse`."""
-
 from pathlib import Path
 from typing import Any
 

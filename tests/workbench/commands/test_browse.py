@@ -1,5 +1,3 @@
-"""`tagwire browse` as a command: on a terminal, without one, and without its dependencies."""
-
 import json
 import subprocess
 import sys

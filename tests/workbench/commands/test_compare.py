@@ -1,5 +1,3 @@
-"""`tagwire compare`: what two captures share, as text and as JSON."""
-
 import gzip
 import json
 from functools import partial

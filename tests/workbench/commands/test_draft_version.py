@@ -1,5 +1,3 @@
-"""`tagwire draft-version`: in place, to another folder, as a dry run; reports and rejected input."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""`tagwire fuzz corpus`: output and rejected input."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""`tagwire fuzz minimise`: kept inputs, output, and rejected input."""
-
 import re
 import sys
 from functools import partial

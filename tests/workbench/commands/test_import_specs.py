@@ -1,5 +1,3 @@
-"""`tagwire import`: jars and folders to canonical specs; reports and rejected input."""
-
 import json
 import zipfile
 from functools import partial

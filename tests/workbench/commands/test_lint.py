@@ -1,5 +1,3 @@
-"""`tagwire lint` on messages: default rules, settings and options, exceptions, and locations of findings."""
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`tagwire mock serve` as a process, on a socket, until it exits."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""`tagwire record` as a process in front of a mock peer, until it exits."""
-
 import gzip
 import json
 import signal

@@ -1,5 +1,3 @@
-"""`tagwire replay`: captures replayed against mock peers."""
-
 import json
 import time
 from collections.abc import Generator
@@ -184,8 +182,6 @@ def test_nobody_listens(tmp_path: Path) -> None:
     assert (code, out) == (1, "") and refused in err and "Connect call" not in err
 
 
-# ---------------------------------------------------------------- ids assigned by the server
-
 RECORDED, ASSIGNED = UUID(int=1), UUID(int=2)
 BATCH = build([Record(0, 1, None, b"v")], "v2", producer_id=10, producer_epoch=0, base_sequence=0)
 
@@ -355,9 +351,6 @@ def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
     one, other = (frame(each, 9).data for each in (recorded, parts))
     found = answer_differences(kafka.registry, 0, 9, one, other, nothing, IdMapping(kafka.registry))
     assert [each.path for each in found] == ["responses[0].partition_responses[0]", "responses[2]"]
-
-
-# ---------------------------------------------------------------- how it is played and shown
 
 
 def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:

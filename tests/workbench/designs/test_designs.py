@@ -1,5 +1,3 @@
-"""Findings of lint and collide in the proposals; each rule has a valid and an invalid design."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -65,9 +63,6 @@ def test_of_v2_there_is_only_the_note_that_is_true() -> None:
 def test_each_rule_has_one_that_passes_and_one_that_does_not(rule: str) -> None:
     found = {any(rule == each for each, _ in findings) for findings in LINTED.values()}
     assert found == {True, False}
-
-
-# ---------------------------------------------------------------- collisions
 
 
 def design(name: str, *paths: str) -> Design:

@@ -1,5 +1,3 @@
-"""Cutting a spec to its plain versions and adding one with optional fields: ranges, keys, and real specs."""
-
 import gzip
 import json
 from pathlib import Path
@@ -49,9 +47,6 @@ def only_field(spec: Spec | None) -> Spec:
 def check_valid(spec: Spec) -> None:
     result = read_spec(canonical_text(spec), file=f"{spec['name']}.json")
     assert [problem for problem in result.problems if problem.severity == "error"] == []
-
-
-# ---------------------------------------------------------------- the cut
 
 
 @pytest.mark.parametrize(
@@ -198,9 +193,6 @@ def test_specs_are_not_changed() -> None:
     assert json.dumps(spec) == before
 
 
-# ---------------------------------------------------------------- the new version
-
-
 def test_a_new_version_of_a_plain_spec() -> None:
     plain = message(field(), field("Gone", versions="0-4"), flexibleVersions="none")
     draft = with_new_version(plain)
@@ -270,9 +262,6 @@ def test_paths_of_fields() -> None:
         commonStructs=[{"name": "Pair", "versions": "0+", "fields": [field("Left")]}],
     )
     assert list(field_paths(spec)) == ["Topics", "Topics.Name", "Agent", "Pair.Left"]
-
-
-# ---------------------------------------------------------------- the RPCs of Kafka 2.4.1
 
 
 def test_the_rpcs_of_kafka_2_4_1() -> None:

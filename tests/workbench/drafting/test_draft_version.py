@@ -1,5 +1,3 @@
-"""A new version for a whole folder: request and response pairs, all or nothing, and the specs of Kafka 2.4.1's RPCs."""
-
 import gzip
 import json
 from pathlib import Path
@@ -295,9 +293,6 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(TagwireError, match=r"inner.*: can't be written"):
         plan.apply()
     assert set(state(out)) == {"inner"}
-
-
-# ---------------------------------------------------------------- the specs of message_specs/drafts/kip482_rpcs
 
 
 def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path: Path) -> None:

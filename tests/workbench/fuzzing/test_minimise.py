@@ -1,5 +1,3 @@
-"""Minimising inputs removes what a property does not need, and keeps the property."""
-
 from typing import Any
 
 import pytest

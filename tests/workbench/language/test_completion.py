@@ -1,5 +1,3 @@
-"""Completion: suggestions by position, including in text that is not valid JSON yet."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

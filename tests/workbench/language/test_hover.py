@@ -1,5 +1,3 @@
-"""Hover texts for keys, fields, structs, types and broken rules."""
-
 import pytest
 
 from tagwire_generator.diagnostics.problems import RULES

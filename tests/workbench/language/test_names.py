@@ -1,5 +1,3 @@
-"""Definitions, references, renaming and the outline: where names are declared and used."""
-
 import pytest
 
 from tagwire.errors import SpecError

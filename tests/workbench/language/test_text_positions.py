@@ -1,5 +1,3 @@
-"""Offsets, lines and columns in problems, and editors' positions in different units all agree."""
-
 import pytest
 
 from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions

@@ -1,5 +1,3 @@
-"""The syntax tree that accepts any text: its result for valid text, and the cursor's context in invalid text."""
-
 import json
 from pathlib import Path
 from time import process_time

@@ -1,5 +1,3 @@
-"""Unsaved texts over a project on disk give the problems that `tagwire validate` would find after saving."""
-
 from pathlib import Path
 
 import pytest

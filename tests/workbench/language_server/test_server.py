@@ -1,5 +1,3 @@
-"""A real server as started by an editor, over standard input and output, with unsaved texts."""
-
 import json
 import subprocess
 import sys

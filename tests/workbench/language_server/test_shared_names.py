@@ -1,5 +1,3 @@
-"""Names shared by a set of specs, on a real server: renaming structs and registers in all files, no repeated errors."""
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Scripts of mock peers: their responses, without a socket, and the position of each error."""
-
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +38,6 @@ def answer(connection: PeerConnection, message: Message, version: int) -> Any:
     (sent,) = actions(connection, message, version)
     assert isinstance(sent, Send) and message.API_KEY is not None
     return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
-
-
-# ---------------------------------------------------------------- responses of scripts
 
 
 @pytest.mark.parametrize("version", [0, 4])
@@ -184,9 +179,6 @@ def test_the_example_is_a_script() -> None:
     assert read_script(path).peer(kafka.registry).problems == []
 
 
-# ---------------------------------------------------------------- YAML
-
-
 def test_scalars_are_those_of_json(tmp_path: Path) -> None:
     """In YAML 1.1, `no` would be false, 010 eight, 1_0 ten, and the date not a string."""
     text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
@@ -270,9 +262,6 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "script.yaml").write_bytes(b"rules: \xff\xfe")
     with pytest.raises(ScriptError, match=r"script\.yaml: .*invalid"):
         read_script(tmp_path / "script.yaml")
-
-
-# ---------------------------------------------------------------- unknown fields
 
 
 @pytest.mark.parametrize(

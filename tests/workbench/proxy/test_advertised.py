@@ -1,5 +1,3 @@
-"""Addresses in the responses of real brokers are all replaced, and nothing else changes."""
-
 import gzip
 import json
 from pathlib import Path

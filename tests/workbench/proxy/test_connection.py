@@ -1,5 +1,3 @@
-"""Connections through a proxy without sockets: forwarding, recording and notes, however the bytes are split."""
-
 import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
@@ -304,9 +302,6 @@ def test_which_fields_are_addresses() -> None:
     assert [*address_structs(kafka.FindCoordinatorResponse, 3)] == [""]
     assert {"ProduceResponse", "FetchResponse", "ShareFetchResponse", "DescribeClusterResponse"} < set(found)
     assert not {"DescribeAclsResponse", "StreamsGroupHeartbeatResponse", "DescribeGroupsResponse"} & set(found)
-
-
-# ---------------------------------------------------------------- other protocols
 
 
 def header(name: str, *fields: tuple[str, str]) -> dict[str, Any]:

@@ -1,5 +1,3 @@
-"""Freed memory is reused without new pages."""
-
 import os
 import platform
 import resource

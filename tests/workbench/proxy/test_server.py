@@ -1,5 +1,3 @@
-"""Proxies on sockets with a mock peer as the server; other tests cover everything that works without sockets."""
-
 import asyncio
 import gzip
 import json
@@ -296,9 +294,6 @@ def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
     for host in ("127.0.0.1", "localhost"):
         with pytest.raises(ProxyError, match=f"{host}:{port} is where the proxy itself listens"):
             asyncio.run(serve((host, port), port))
-
-
-# ---------------------------------------------------------------- files
 
 
 def frame(number: int, data: bytes = BEAT, *, is_request: bool = True) -> RecordedFrame:

@@ -1,5 +1,3 @@
-"""Assertions on what a mock peer received: seen to pass and to fail, and their messages."""
-
 import threading
 
 import pytest

@@ -1,5 +1,3 @@
-"""A mock peer of a protocol other than Kafka, with its own headers and its own response to unsupported versions."""
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any

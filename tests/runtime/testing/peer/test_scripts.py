@@ -41,9 +41,6 @@ def peer() -> MockPeer:
     return MockPeer(kafka.registry)
 
 
-# ---------------------------------------------------------------- responses
-
-
 def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
@@ -124,9 +121,6 @@ def test_a_rule_is_in_force_with_its_reply(peer: MockPeer) -> None:
     assert kafka.HeartbeatRequest.API_KEY not in peer.offered
 
 
-# ---------------------------------------------------------------- versions
-
-
 def test_what_has_rules_is_announced(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest, versions="1-2").reply(OK)
     peer.on(kafka.HeartbeatRequest, versions="4").reply(OK)
@@ -199,9 +193,6 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
         "connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
         "offered are 0-3, known are 0-4"
     )
-
-
-# ---------------------------------------------------------------- script errors
 
 
 def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
@@ -354,9 +345,6 @@ def test_a_frame_over_the_limit() -> None:
     peer = MockPeer(max_size=20)
     assert peer.connect().receive_data((21).to_bytes(4, "big")) == [Close()]
     assert "at most 20" in str(peer.problems[0])
-
-
-# ---------------------------------------------------------------- faults
 
 
 def faulty(peer: MockPeer, asked: int = 4, **faults: Any) -> list[Action]:

@@ -1,5 +1,3 @@
-"""Mock peers on sockets; test_scripts.py covers everything that works without one."""
-
 import asyncio
 import socket
 import threading

@@ -1,5 +1,3 @@
-"""Seeds and dictionaries for fuzzers."""
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Checks the claims about kafka-python in docs/howto-fuzzing.md with the release named there. Skipped without it."""
+"""Check the claims about kafka-python in docs/howto-fuzzing.md with the release named there. Skipped without kafka-
+python.
+"""
 
 import re
 import sys

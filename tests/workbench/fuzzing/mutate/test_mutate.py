@@ -1,5 +1,3 @@
-"""Mutations keep their claims: valid ones are read and written, invalid ones are rejected at the claimed position."""
-
 from collections import Counter
 from pathlib import Path
 from random import Random
