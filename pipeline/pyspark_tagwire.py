@@ -1,6 +1,6 @@
-"""Lets Spark find the source `kafka_log`: Spark searches every module with this name prefix.
+"""Let Spark find the source `kafka_log`: Spark searches every module with this name prefix.
 
-Nothing is imported before Spark asks for the class.
+Nothing else is imported until Spark requests the class.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from tagwire_spark.sources.log import LogSource
-    except ImportError as error:  # Spark asks here for any source, and other sources must work
+    except ImportError as error:  # Spark looks here for any source, and other sources must work
         raise AttributeError(f"module {__name__!r} has no DefaultSource: {error}") from error
     return LogSource

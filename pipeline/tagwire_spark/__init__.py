@@ -11,8 +11,8 @@
     spark.read.format("kafka_log")                  log segments; df.write writes them
     spark.read.format("kafka_rpc")                  captured requests and responses
 
-The sources are found by their names, without a call. docs/spark.md is the guide. Everything here works with Spark
-Connect. Needs the extra `spark`.
+Spark finds the sources by their names, without a call. docs/spark.md is the guide. Everything here works with Spark
+Connect. Requires the extra `spark`.
 """
 
 from tagwire.extras import MissingExtraError, required

@@ -1,7 +1,7 @@
 """Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
 A worker's error reaches the caller only as a string within a Spark error, so that string includes the condition, file,
-position and offset. Errors that can be detected at the call are raised there.
+position and offset. Errors that can be detected during the call are raised by the call.
 """
 
 import re
@@ -45,23 +45,23 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""Each condition with its SQLSTATE. SQLSTATE classes are the ones that Spark uses for similar errors."""
+"""Each condition with its SQLSTATE, whose class is the one that Spark uses for similar errors."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
-"""The errors that Spark raises."""
+"""The types of the errors that Spark raises."""
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""Matches a PipelineError in a Spark error message; the innermost one if there are several."""
+"""Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
-"""Matches a Python error in a Spark error message; the last one, which is the uncaught one, if there are several."""
+"""Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
 """Lines of Spark errors that don't show the cause: from Py4J, the Java stack, and the thread that waited for a job."""
 
 
 class PipelineError(PySparkException, TagwireError):
-    """An error of `tagwire_spark`; both a PySpark error and a tagwire error."""
+    """An error of `tagwire_spark`: a PySpark error and a tagwire error at the same time."""
 
     def __init__(self, condition: str, text: str) -> None:
         self.text = encodable(text)  # a worker dies silently if an error message can't be encoded
@@ -102,7 +102,7 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:
-    """Return the error for a file that can't be read, although it may exist, with the system's error number."""
+    """Return the error for a file that can't be read although it may exist; `errno` is the system's error number."""
     code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
@@ -132,7 +132,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Return the worker's error, or else the first line that shows a cause."""
+    """Return the worker's error in a Spark error message, or else the first line that shows a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker has failed with {raised[-1]}"

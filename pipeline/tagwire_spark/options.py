@@ -1,4 +1,4 @@
-"""Options of functions and sources: strings, as Spark passes them, checked and converted.
+"""Check and convert the options of functions and sources, which Spark passes as strings.
 
 As in Spark's own sources, the case of option names is ignored. Unknown names are rejected, because a misspelled option
 would silently have no effect.
@@ -13,13 +13,13 @@ from tagwire.text_format import near
 from tagwire_spark.errors import PipelineError
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
-"""How to handle invalid bytes: fail, or report them in the row's `_error`."""
+"""How to handle invalid bytes: fail the query, or report the error in the row's `_error`."""
 NO_TABLES: Final = (
     "Spark does not pass on the options of tables (saveAsTable, insertInto, CREATE TABLE): save to a path with "
     "save(), and read it by load(), or in SQL by CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
 )
 _OF_TABLES: Final = {"owner", "provider"}
-"""Options that Spark adds in CREATE TABLE."""
+"""Options that Spark adds by itself for CREATE TABLE."""
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _DURATION: Final = re.compile(rf"(\d+) ?({'|'.join(_SECONDS)})")
 _SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
@@ -31,7 +31,7 @@ def invalid(text: str) -> PipelineError:
 
 
 class Options:
-    """Options by name, in any case. Raises PipelineError for a name that is not among `known`."""
+    """Options by case-insensitive name. Raises PipelineError for a name that is not among `known`."""
 
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}
@@ -50,15 +50,15 @@ class Options:
                 self._values[name.lower()] = str(value)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of an option."""
+        """Return the value of an option as a string."""
         return self._values.get(name.lower(), default)
 
     def has(self, name: str) -> bool:
-        """Whether the option was given."""
+        """Return whether the option was given."""
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Return one of `choices`, in any case; by default the first."""
+        """Return which of `choices` the option selects, in any case; by default the first."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
@@ -103,7 +103,7 @@ class Options:
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
 
     def json(self, name: str) -> Any:
-        """Return a JSON value."""
+        """Return an option's value, parsed as JSON."""
         try:
             return json.loads(self.text(name))
         except ValueError as error:

@@ -1,10 +1,10 @@
-"""Spark session settings for Python performance, and the session of commands.
+"""Spark session settings for Python performance, and the session of a command.
 
-Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix socket; sources can push
-filters down only if that is enabled. Two settings repeat the default, because the other value is costly: a new worker
-for each task, and pipelined functions, which sometimes fail with reused workers. Arrow in the JVM checks the bounds of
-every access to a column by default, which is a third of Spark's time for rows from Python. Columns as function input
-(new in 4.3, and the default) make rows from Parquet a third more expensive.
+Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix socket. Sources can push
+down filters only if a setting enables it. Two settings repeat Spark's default, because the other value is costly: a new
+worker for each task, and pipelined functions, which sometimes fail with reused workers. By default, Arrow in the JVM
+checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Columns as function
+input (new in 4.3, and the default) make rows from Parquet a third more expensive.
 """
 
 import os
@@ -27,18 +27,18 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
 }
 _JAVA_OPTIONS: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Options for JVMs that are started later."""
+"""Options that take effect in JVMs started later."""
 _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.session.timeZone": "UTC"}
-"""Settings for commands that start Spark themselves; logging is off since the command reports task errors."""
+"""Settings for commands that start Spark themselves. Logging is off, since the command reports task errors."""
 
 
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if workers have theirs elsewhere. Append
-    your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark looks
-    for sources with the `python3` on the path, which may be another interpreter, so PYSPARK_PYTHON is set in the
-    environment unless it is already set.
+    By default, local workers run the driver's interpreter; remove `spark.pyspark.python` if they need another one.
+    Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark
+    searches for sources with the `python3` on the path, which may be another interpreter, so PYSPARK_PYTHON is set in
+    the environment unless it is already set.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -49,9 +49,9 @@ def spark_conf() -> dict[str, str]:
 def session_of_command(
     master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Generator[SparkSession]:
-    """Yield a session for one command, stopped afterwards: from `spark-submit`, local, or on a server.
+    """Yield a session for one command, from `spark-submit`, local, or on a server; stop the session afterwards.
 
-    Raises PipelineError for all failures of Spark.
+    Raises PipelineError for all Spark failures.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -66,7 +66,7 @@ def session_of_command(
 def _builder(
     master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
 ) -> SparkSession.Builder:
-    """Return the session builder; given settings take precedence."""
+    """Return the session builder. The settings in `given` override the defaults."""
     builder = SparkSession.builder.appName("tagwire")
     if remote is not None:
         return builder.remote(remote).config(map=given)
@@ -81,7 +81,7 @@ def _builder(
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Turn Spark failures into PipelineError: the worker's error, or the first cause in Spark's message."""
+    """Turn a Spark failure into a PipelineError: the worker's error, or the first cause in Spark's message."""
     try:
         yield
     except TagwireError:

@@ -1,1 +1,1 @@
-"""Messages in columns: their Arrow types for Spark, column functions, and whole DataFrames."""
+"""Messages in columns: their Arrow types for Spark, column functions, and functions on whole DataFrames."""

@@ -1,9 +1,9 @@
 """Convert Arrow types and columns to the forms that Spark accepts.
 
-Spark has no fixed-size binary and no unsigned integers. Its timestamps have microsecond precision, its decimals at most
-38 digits, and a column must have exactly the declared type. If no version of a message allows null in a field, the
-field is NOT NULL in Spark, which then skips null checks when making rows. This saves a sixth of a query's cost. Fields
-of a nullable struct stay nullable, because Spark's `toArrow` would fail otherwise.
+Spark has no fixed-size binary type and no unsigned integers. Its timestamps have microsecond precision, its decimals
+have at most 38 digits, and a column must have exactly the declared type. If no version of a message allows null in a
+field, the field is NOT NULL in Spark, which then makes rows without null checks. This saves a sixth of a query's cost.
+Fields of a nullable struct stay nullable, because Spark's `toArrow` would fail otherwise.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _spark_value(type: Any) -> Any:
 
 
 def may_be_null(field: Any) -> Any:
-    """Return the field as nullable; in a struct, all its fields become nullable, too.
+    """Return the field as nullable. If it is a struct, its inner fields become nullable as well.
 
     Arrow can't cast a null struct that has a NOT NULL field, so Spark's `toArrow` would fail.
     """
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Whether a column of this type needs different buffers in its `spark_side` type; if not, only names differ."""
+    """Return whether converting a column of this type with `spark_side` changes its buffers, not only field names."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -103,7 +103,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column under another type with the same buffers."""
+    """A column presented under another type that has the same buffers."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column
@@ -114,7 +114,7 @@ class _Renamed:
 
 
 def in_type(column: Any, type: Any) -> Any:
-    """Return the column, given as capsules, as an array of this type with the same buffers.
+    """Return a column, given as Arrow capsules, as an array of this type with the same buffers.
 
     A cast would check each list, which would add a tenth to the decoding time.
     """
@@ -135,7 +135,7 @@ def with_error(pairs: Any, nulls: Any) -> Any:
 
 
 def is_bytes(type: Any) -> bool:
-    """Whether a column of this Arrow type holds bytes, or only nulls."""
+    """Return whether a column of this Arrow type contains bytes, or only nulls."""
     kinds = pa.types
     return bool(
         kinds.is_binary(type)

@@ -1,4 +1,4 @@
-"""Convert columns on a worker: messages to structs and back, by `tagwire.arrow`.
+"""Convert message columns to structs and back on a worker, with `tagwire.arrow`.
 
 A `Decoding` is plain data, so it can be sent to workers, which import the classes that it names.
 """
@@ -34,10 +34,10 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the message functions."""
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""A function that returns the name of a row in its source, for errors."""
+"""A function that returns the name of a row in its source, for error messages."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
@@ -49,7 +49,7 @@ def message_class(name: str, package: str) -> type[Message]:
 
 
 def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
-    """Replace the row number in an error by the row's name."""
+    """Replace the row number in an error with the row's name."""
     if row_name is not None and error.row is not None:
         error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
@@ -67,7 +67,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
     """Return the mask of rows with a message but no version; None if there is no such row.
 
-    Raises PipelineError for the first such row, unless `permissive`; then the row is null and has an error.
+    Raises PipelineError for the first such row, unless `permissive`; then the caller reports an error in each such row.
     """
     if not version.null_count:
         return None
@@ -79,13 +79,13 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
 
 
 def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
-    """Return the error for a row with a value that the target type can't hold."""
+    """Return the error for a row with a value that doesn't fit the target type."""
     place = row_name(row) if row_name is not None else f"row {row}"
     return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave such rows out.")
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Add the errors of misfit rows to the error column."""
+    """Return the error column with the errors of misfit rows added."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -93,19 +93,19 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Return a struct of `value` and `error`, with this error in the rows that the mask selects."""
+    """Return a struct of `value` and `error`, with `reason` as the error of the rows that the mask selects."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
 
 
 class Decoding(NamedTuple):
-    """The requested message columns, and how to decode them."""
+    """Which message and fields to decode, and how."""
 
     name: str
     package: str
     version: int | None
-    """The version of all rows; None if another column holds each row's version."""
+    """The version of all messages; None if another column holds the version of each row."""
     versions: tuple[int, ...]
     """The allowed versions."""
     fields: tuple[str, ...] | None = None
@@ -160,12 +160,12 @@ class Decoding(NamedTuple):
         return _struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
-        """The `schema` with the field documentation as comments. Workers return the `schema` without comments."""
+        """The `schema` with field documentation as comments. Workers return the `schema` without comments."""
         return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
-        """The `schema` if no message is null: NOT NULL wherever the message's spec allows."""
+        """The `schema` for a column without null messages: NOT NULL wherever the message's spec allows."""
         return _struct(_types(self).strict)
 
 
@@ -184,7 +184,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return the type of a struct, or of arrays of it, with field documentation as comments."""
+    """Return the type of a struct, or of arrays of structs, with field documentation as comments."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -203,7 +203,7 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 
 @lru_cache(64)
 def _types(wanted: Decoding) -> _Types:
-    """Return the types of a decoding. Raises PipelineError."""
+    """Return the Arrow types of a decoding. Raises PipelineError."""
     versions = wanted.versions if wanted.version is None else (wanted.version,)
     try:
         schema = arrow.schema(
@@ -219,7 +219,7 @@ def _types(wanted: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message type that structs are encoded as, and the options."""
+    """Which message to encode structs as, and how."""
 
     name: str
     package: str
@@ -233,7 +233,7 @@ class Encoding(NamedTuple):
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Encode a column of structs to bytes; in PERMISSIVE mode a row that can't be encoded becomes null."""
+        """Encode a column of structs to bytes. In PERMISSIVE mode, a row that can't be encoded becomes null."""
         structs = _without_error(structs)
         structs, misfits = converted_rows(structs, message_side(structs.type, self.column_type))
         for row, misfit in () if self.permissive else misfits.items():
@@ -275,7 +275,7 @@ def _without_error(structs: Any) -> Any:
 
 
 def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
-    """Return a checked decoding for these arguments. Raises PipelineError if a name or version doesn't exist."""
+    """Return a decoding with these arguments. Raises PipelineError if a message, version or field doesn't exist."""
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
     wanted = Decoding(
@@ -293,7 +293,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
 
 
 def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
-    """Return a checked encoding for these arguments. Raises PipelineError."""
+    """Return an encoding with these arguments. Raises PipelineError if the message or version doesn't exist."""
     read = Options(options, ("mode", "package", "versions"))
     name, package = _named(message, read)
     versions = _versions(message_class(name, package), version, read)

@@ -1,8 +1,8 @@
-"""Convert columns between Arrow's message types and Spark's types, if the two represent values differently.
+"""Convert columns between Arrow's message types and Spark's types, where the two represent values differently.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
-timestamps have microsecond precision, so finer times are rounded down, in both directions. Values that the other type
-can't hold are rejected.
+timestamps have microsecond precision, so finer times are rounded down, whichever type is converted. A value that
+doesn't fit the other type is rejected.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """A value that a type can't hold."""
+    """A value that doesn't fit a type."""
 
     def __init__(self, path: str, type: Any) -> None:
         super().__init__(path, type)
@@ -29,7 +29,7 @@ class Misfit(Exception):
 
 
 def message_side(given: Any, wanted: Any) -> Any:
-    """Return the Arrow type for converting a Spark column to a message column of the type `wanted`.
+    """Return the Arrow type to convert a Spark column to before it is encoded as a message column of type `wanted`.
 
     Only types that no encoder accepts are replaced: decimals for uint64, and times in other units.
     """
@@ -47,7 +47,7 @@ def message_side(given: Any, wanted: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Return the array in a type of the same shape. Raises Misfit for a value that the type can't hold."""
+    """Return the array in a type of the same shape. Raises Misfit for a value that doesn't fit the type."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -72,7 +72,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Return the array in a type of the same shape, null in rows that don't fit, and the misfit of each such row."""
+    """Return the array in a type of the same shape, and the misfit of each row that doesn't fit and becomes null."""
     try:
         return converted(array, type), {}
     except Misfit as misfit:
@@ -82,7 +82,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield the rows that don't fit, by bisection. The array has at least one misfit, and begins with row number
+    """Find the rows that don't fit by bisection. The array has at least one such row, and begins with row number
     `first`.
     """
     if len(array) == 1:

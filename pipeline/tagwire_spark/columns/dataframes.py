@@ -1,6 +1,6 @@
 """Functions on whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
 
-All columns of the DataFrame travel to the worker and back, so keep only those that you need. `decode_messages` is
+All columns of the DataFrame are sent to the worker and back, so keep only those that you need. `decode_messages` is
 faster than `from_message`, because Spark sends the bytes to the worker once, not once for each expression that uses the
 struct.
 """
@@ -61,7 +61,7 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to numbers. Raises PipelineError for missing or duplicate columns.
 
-    The numbers are needed because Spark's `mapInArrow` takes a column name with a dot for a field of another column.
+    The numbers are needed because Spark's `mapInArrow` reads a dot in a column name as access to a field of a struct.
     """
     there = df.columns
     for name in names:
@@ -73,7 +73,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
-    """Return the worker's function, which decodes the first column; columns are identified by position."""
+    """Return the function for `mapInArrow`, which decodes the first column; columns are identified by position."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
@@ -89,7 +89,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that names a row by its location columns; None if there are none."""
+    """Return a function that names a row by its location columns; None without offset and position columns."""
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None

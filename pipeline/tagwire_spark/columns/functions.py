@@ -1,7 +1,7 @@
-"""Column functions in the style of Spark's `from_protobuf`.
+"""Column functions that work like Spark's `from_protobuf`.
 
     from_message(data, "MetadataRequest", 12)       binary to a struct
-    to_message(struct, "MetadataRequest", 12)       and back
+    to_message(struct, "MetadataRequest", 12)       a struct to binary
     schema_of_message("MetadataRequest", 12)        the struct's type
     from_record(value, "group", key)                records of coordinator and metadata logs
 
@@ -80,22 +80,21 @@ def schema_of_message(
     fields: Fields = None,
     nullable: bool = True,
 ) -> StructType:
-    """Return the type of `from_message` for the same arguments; without a version, for a column of versions.
+    """Return the type of the structs that `from_message` returns for the same arguments.
 
-    Each field has its documentation as a comment.
-
-    With `nullable=False`, a field is NOT NULL if the spec never allows null. A read with such a schema is faster.
+    Without a version, this is the type for a column of versions. Each field has its documentation as a comment. With
+    `nullable=False`, a field is NOT NULL if the spec never allows null. A read with such a schema is faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
     return schema
 
 
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
-    """Decode a column of log records to a struct of `message` (its name), `version` and `body` (JSON).
+    """Decode a column of log records to structs of `message` (its name), `version` and `body` (JSON).
 
-    `log` is group, transaction or share (coordinator logs: a column of keys, or a column of values and `key` with the
-    column of their keys), cluster or remote-log. Null, which is a tombstone, stays null. Options: `mode`, `package`,
-    `strict`. In PERMISSIVE mode the struct also has `_error`.
+    `log` is group, transaction or share (the coordinator logs), cluster or remote-log. For a coordinator log, `data` is
+    a column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:
+    `mode`, `package`, `strict`. In PERMISSIVE mode, the struct also has `_error`.
     """
     wanted = record_reading(log, options)
     columns = [_column(data)] if key is None else [_column(data), _column(key)]
@@ -111,7 +110,7 @@ def from_message_udf(
 ) -> "Callable[..., Column]":
     """Return `from_message` for one message as a UDF, to call with a column or to register for SQL.
 
-    Without a version, the UDF also takes a column of versions. Raises PipelineError.
+    Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
     """
     return _decoder(decoding(messageName, version, options, fields))
 
@@ -124,7 +123,7 @@ def to_message_udf(
 
 
 def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
-    """Return `from_record` for one log as a UDF of a column, optionally with a column of keys. Raises PipelineError."""
+    """Return `from_record` for one log as a UDF of a column and, optionally, its keys. Raises PipelineError."""
     return _record_reader(record_reading(log, options))
 
 
@@ -133,7 +132,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """Return the version number of all rows, or the column of versions."""
+    """Return the version number of all rows and no column, or None and the column of versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
@@ -156,14 +155,14 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The signature of an SQL function, checked here because Spark passes on any number of columns."""
+    """The signature of an SQL function. Spark accepts any number of arguments, so `check` rejects wrong numbers."""
 
     name: str
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
     def check(self, count: int) -> None:
-        """Raise PipelineError for a wrong number of arguments."""
+        """Raise PipelineError if the function can't have this number of arguments."""
         if not 0 <= count - len(self.required) <= len(self.optional):
             raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
 
@@ -173,15 +172,15 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Make a UDF on whole Arrow columns. Spark names the resulting column by function name and arguments."""
+    """Return a UDF on whole Arrow columns. Spark names the resulting column after the function and its arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # the type hints tell Spark which kind of UDF this is
+    def settled(*columns: pa.Array) -> pa.Array:  # from the type hints, Spark infers the kind of UDF
         call.check(len(columns))  # SQL calls may have any number of arguments
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # its overloads require a number of arguments, which Spark finds itself
+    make: Any = arrow_udf  # Any, because its overloads fix the number of arguments, which Spark determines itself
     made: Callable[..., Column] = make(settled, type)
 
     @wraps(made)  # copies the attributes that Spark needs to register a UDF

@@ -1,8 +1,8 @@
-"""Find generated packages by name, installed or shipped with a job.
+"""Find generated packages by name, whether installed or shipped with a job.
 
-`--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark adds them to the
-import path of functions, but not of the processes in which sources plan, read and write. These processes know only the
-folder of the files, so this module searches its archives.
+`--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark adds the archives
+to the import path of functions, but not of the processes in which sources plan, read and write. These processes know
+only the folder that contains the archives, so this module searches that folder.
 """
 
 import sys
@@ -35,7 +35,7 @@ def find_registry(package: str) -> Registry:
 
 
 def _module(package: str) -> Any:
-    """Import an installed package, or one in a shipped archive. Raises ImportError."""
+    """Import a package that is installed or in a shipped archive. Raises ImportError."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -48,7 +48,7 @@ def _module(package: str) -> Any:
 
 
 def _shipped() -> list[str]:
-    """Return the archives among this job's files, newest first; empty outside of Spark."""
+    """Return the archives shipped with this job, newest first; empty outside of Spark."""
     try:
         from pyspark import SparkFiles  # some Spark Connect clients lack it
 

@@ -1,7 +1,7 @@
-"""Decode a column of coordinator or metadata log records to structs with the type, and the fields as JSON.
+"""Decode a column of coordinator or metadata log records to structs with type, version, and fields as JSON.
 
-A log holds many message types in many versions, and each record names its own. No single struct fits all of them, so
-the column holds JSON.
+A log contains many message types in many versions, and each record names its own type and version. No single struct
+fits all of them, so the fields are JSON.
 """
 
 import json
@@ -21,7 +21,7 @@ _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa
 
 
 class RecordReading(NamedTuple):
-    """The options for reading records."""
+    """The log to decode records of, and the options."""
 
     log: str
     package: str
@@ -30,11 +30,11 @@ class RecordReading(NamedTuple):
 
     @property
     def type(self) -> Any:
-        """The Arrow type of the result."""
+        """The Arrow type of the decoded structs."""
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
-        """Decode a column of records; values also need the column of their keys. Raises PipelineError.
+        """Decode a column of records. If they are values, `keys` is the column of their keys. Raises PipelineError.
 
         With `always_error`, the structs have `_error` in both modes.
         """
@@ -43,7 +43,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # With a key column, a null key must not make the value be read as a key.
+        # In a key column, b"" replaces null: with a null key, the value would be decoded as a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -66,7 +66,7 @@ class RecordReading(NamedTuple):
 
 
 def record_reading(log: str, options: Any) -> RecordReading:
-    """Return a checked reading for these arguments. Raises PipelineError."""
+    """Return a reading with these options. Raises PipelineError for an unknown log, package or option."""
     read = Options(options, ("mode", "package", "strict"))
     logs = (*COORDINATOR_LOGS, *METADATA_LOGS)
     if log not in logs:
@@ -78,12 +78,12 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """Return the same reading in PERMISSIVE mode, where errors become rows."""
+    """Return the same reading in PERMISSIVE mode, which reports errors in rows."""
     return wanted._replace(permissive=True)
 
 
 def record_schema(wanted: RecordReading) -> StructType:
-    """Return the Spark type of the result."""
+    """Return the Spark type of the decoded structs."""
     found = spark_type(wanted.type)
     assert isinstance(found, StructType)
     return found

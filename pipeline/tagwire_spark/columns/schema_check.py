@@ -1,8 +1,8 @@
-"""Check the columns that a read's schema requests: they exist, and NOT NULL columns have no nulls.
+"""Check that the columns in a read's schema exist, and that NOT NULL columns contain no nulls.
 
-Spark trusts the declared schema of a source: it makes rows faster from NOT NULL columns because it doesn't check them
-for nulls. So NOT NULL must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may
-be less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
+Spark trusts the declared schema of a source: it doesn't check NOT NULL columns for nulls, so it makes rows from them
+faster. So NOT NULL must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may be
+less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from tagwire_spark.errors import PipelineError
 
 
 def check_requested_columns(source: str, asked: StructType, there: StructType) -> StructType:
-    """Return the requested columns under the source's own names; as everywhere in Spark, case does not matter.
+    """Return the requested columns under the source's own names. As everywhere in Spark, names ignore case.
 
     Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
     """
@@ -34,7 +34,7 @@ def check_requested_columns(source: str, asked: StructType, there: StructType) -
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found not in (expected, f"{expected}_ntz"):  # timestamps without time zone are in UTC
+        if found not in (expected, f"{expected}_ntz"):  # timestamps without a time zone are taken as UTC
             raise _unknown(f"Column {field.name} is {expected}, not {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
@@ -53,7 +53,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first nullable part that is requested as NOT NULL. Both types are otherwise equal."""
+    """Return the path of the first nullable part that `asked` declares NOT NULL. The types are otherwise equal."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(asked), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -64,7 +64,7 @@ def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
 
 
 def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
-    """Return the name, type and nullability of each part of a type."""
+    """Return the name, type and nullability of each field, element, key or value directly within a type."""
     if isinstance(type, StructType):
         return [(field.name, field.dataType, field.nullable) for field in type]
     if isinstance(type, ArrayType):
@@ -75,7 +75,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Return rows as a batch with this schema; `file_of` returns the file of a row.
+    """Return columns as an Arrow batch with this schema; `file_of` returns the file of a row.
 
     Raises PipelineError for a null that the schema forbids.
     """
@@ -89,5 +89,5 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return a column in its declared type, which may be nullable even if the column has no nulls."""
+    """Return a column in its declared type, whose fields may be nullable even if the column's own fields are not."""
     return column if column.type.equals(type) else in_type(column, type)

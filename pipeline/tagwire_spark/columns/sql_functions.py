@@ -1,8 +1,8 @@
-"""SQL functions `from_message`, `to_message` and `from_record`, available after a call of `register`.
+"""The SQL functions `from_message`, `to_message` and `from_record`, which `register` adds to a session.
 
-Spark needs the result type of a Python function before it sees an argument. So in SQL, `from_message` can't return the
-struct of the message that its second argument names: it returns JSON, as Kafka's own tools print it, for Spark's JSON
-functions. A function that returns one message's struct is registered separately:
+Spark determines the result type of a Python function before it sees an argument. So in SQL, `from_message` can't return
+the struct of the message that its second argument names. It returns JSON, as Kafka's own tools print it, for Spark's
+JSON functions. A function that returns one message's struct is registered separately:
 
     spark.udf.register("from_heartbeat", from_message_udf("HeartbeatRequest", 4))
 """
@@ -34,7 +34,7 @@ _FROM_RECORD: Final = Call("from_record", ("data", "log"), ("key", "options"))
 
 
 def register(spark: SparkSession) -> None:
-    """Register `from_message`, `to_message` and `from_record` as SQL functions of a session.
+    """Register `from_message`, `to_message` and `from_record` as SQL functions in a session.
 
         from_message(data, messageName, version[, options])   JSON, null for null
         to_message(value, messageName, version[, options])    binary; value is a struct, or JSON
@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values of the same message and version; `places` are their row numbers."""
+    """Encode values that have the same message and version; `places` are their row numbers."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -139,7 +139,7 @@ def _from_record(
 
 
 def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:
-    """Return, for each row, all arguments after the first. Raises PipelineError."""
+    """Return the message name, version and options of each row. Raises PipelineError."""
     types = pa.types
     if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
         raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, "a string", call)
@@ -149,7 +149,7 @@ def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | N
 
 
 def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
-    """Return the options of each row, as pairs."""
+    """Return the options of each row as pairs of name and value."""
     if column is None or pa.types.is_null(column.type):
         return [()] * rows
     if not pa.types.is_map(column.type):
@@ -158,7 +158,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return the message class, whether errors become rows, and whether decoding is strict. Raises PipelineError."""
+    """Return the message class, whether errors become values, and whether decoding is strict. Raises PipelineError."""
     _check_name(row, name)
     return _known_message(name, options)
 

@@ -1,1 +1,1 @@
-"""Local and remote files, and commits that publish all files of a job or none."""
+"""Local and remote files, and commits that publish either all files of a job or none."""

@@ -1,4 +1,4 @@
-"""File objects for libraries (gzip, Parquet, scapy). Remote files are read by ranges, without a local copy."""
+"""File objects for libraries (gzip, Parquet, scapy). A remote file is read by ranges, without a local copy."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -31,12 +31,12 @@ class ByteStream(RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Move to a position."""
+        """Move to a position and return it."""
         self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
         return self._position
 
     def tell(self) -> int:
-        """Return the position."""
+        """Return the current position."""
         return self._position
 
     def readinto(self, buffer: Any) -> int:

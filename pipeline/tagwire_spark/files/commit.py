@@ -1,17 +1,18 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
-Tasks write to a hidden folder next to the logs, and each attempt has its own folder, so attempts that die or run in
+Tasks write to a hidden folder next to the logs. Each attempt has its own folder, so attempts that die or run in
 parallel don't interfere. The driver then writes a manifest of the files to move and to remove. This manifest is the
 commit. The driver moves and removes the files; if the driver dies, the next process that reads or writes the folder
-does so. If a file can't be moved, all files are moved back. Readers never see part of a commit.
+does this instead. If a file can't be moved, all files are moved back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
     _SUCCESS                                                               the manifest of the last finished commit
 
-A manifest is numbered. If another writer has already taken the next number, the other commit is carried out first, and
-this one is checked again. `local_commit` and `remote_commit` implement claiming a number and moving files. The folder
-lock only makes other processes wait, because not every file system has reliable locks, and object storage has none.
+Manifests are numbered. If another writer has already taken the next number, that writer's commit is carried out first,
+and this one is checked again. `local_commit` and `remote_commit` implement how a number is claimed and how files are
+moved. The folder lock only makes other processes wait: not every file system has reliable locks, and object storage has
+none.
 """
 
 import time
@@ -57,7 +58,7 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait for another process's commit if there is no lock that would show that the process died."""
+"""Seconds to wait for another process's commit if no lock would show that the process has died."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -66,19 +67,19 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the job with this ID. A micro-batch has the same job ID each time it runs."""
+    """Return the job with this ID. A micro-batch has the same job ID each time it is run."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
-    """Make the folder. Raises PipelineError if it can't be made or doesn't support commits."""
+    """Create the folder. Raises PipelineError if it can't be created or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # a folder that already has a commit needs no probe
+    if "number" not in folder.done():  # a folder with an earlier commit is known to support commits
         folder.remove(begin(root, storage))
 
 
 def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Start a new job and make its staging folder. Raises PipelineError, also if the folder doesn't support commits."""
+    """Start a new job and create its staging folder. Raises PipelineError if the folder doesn't support commits."""
     job = job_of(root, uuid4().hex, storage)
     folder = _of(job)
     with folder.refused():
@@ -94,8 +95,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` receives the noted micro-batches, inspects the folder and returns the files to move, or None if the job is
-    already committed. It is called again if another job commits first.
+    `change` receives the notes about micro-batches, inspects the folder, and returns the files to move, or None if the
+    job is already committed. It is called again if another job commits first.
     """
     folder = _of(job)
     while True:
@@ -118,7 +119,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes about micro-batches, by query, in the last finished commit to the job's folder."""
+    """Return the notes about micro-batches, by query, from the last finished commit to the job's folder."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -131,7 +132,7 @@ def abandon(job: Job) -> None:
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """Return the jobs that have left files in the folder."""
+    """Return the jobs whose staging folders are still in the folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
@@ -143,7 +144,7 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Hold the lock of a local folder, if it supports locks, after carrying out all earlier commits.
+    """Lock a local folder, if its file system has locks, and carry out all earlier commits.
 
     Raises PipelineError.
     """
@@ -152,14 +153,14 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out pending commits to a folder in object storage, unless their own processes do. Raises PipelineError."""
+    """Carry out pending commits to a folder, after giving their own processes time to do so. Raises PipelineError."""
     with _alone(commit_folder(root, storage)):
         pass
 
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Hold a local folder for reading, after carrying out all earlier commits.
+    """Lock a local folder for reading, after carrying out all earlier commits.
 
     Raises PipelineError; its condition is KAFKA_LOG_CHANGED if locks don't work and another process committed
     meanwhile.
@@ -179,7 +180,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out pending commits and return the number of the last one; 0 before the first.
+    """Carry out pending commits to a folder and return the number of the last commit; 0 if there is none.
 
     Raises PipelineError.
     """
@@ -193,10 +194,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Hold a folder at commit `number`, which `settled_number` returned, possibly in another process.
+    """Lock a folder for reading at commit `number`, which `settled_number` returned, possibly in another process.
 
-    A folder listing in the block never shows part of a later commit: at the end of the block, a new manifest or commit
-    raises PipelineError, KAFKA_LOG_CHANGED.
+    A folder listing in the block never shows part of a later commit: if there is a new manifest or commit at the end
+    of the block, this raises PipelineError, KAFKA_LOG_CHANGED.
     """
     if not _has_commits(root, storage):
         yield
@@ -210,7 +211,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Whether `kafka_log` may have written to a folder."""
+    """Return whether `kafka_log` may have written to a folder, judging by its file system."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
@@ -228,7 +229,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Start or resume a commit. Raises OSError; PipelineError after restoring the folder."""
+    """Start or resume a commit. Raises OSError; PipelineError after undoing the commit."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -246,7 +247,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits: without locks, two could carry out the same commit."""
+    """Wait for other processes to finish their commits: without locks, two could carry out the same commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -256,7 +257,7 @@ def _wait_for_others(folder: CommitFolder) -> None:
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """Open a segment by its planned name, to read the bytes from `start` up to `end`.
+    """Open a segment by the name in the plan, to read the bytes from `start` up to `end`.
 
     Raises PipelineError if the file has changed since planning; LogPathError.
     """
@@ -273,9 +274,9 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return KAFKA_LOG_CHANGED if the planned file is gone but its folder exists; otherwise return the error.
+    """Return KAFKA_LOG_CHANGED if the planned file is gone but its folder exists; otherwise return `error`.
 
-    A missing local folder may be a mount that the worker lacks.
+    If the local folder is missing too, it may be a mount that the worker lacks.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

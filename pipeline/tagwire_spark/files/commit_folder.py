@@ -1,8 +1,8 @@
 """The interface between commits and the log folder that they change, local or in object storage.
 
-`commit` works with both. They differ in how they claim a commit number, and how they move files and undo moves: local
-folders use links and renames (`local_commit`), object storage uses conditional puts and copies (`remote_commit`). All
-names are paths relative to the folder, with `/`.
+`commit` works with either kind of folder. They differ in how they claim a commit number, and in how they move files and
+undo moves: local folders use links and renames (`local_commit`), object storage uses conditional puts and copies
+(`remote_commit`). All names are paths relative to the log folder, with `/`.
 """
 
 import re
@@ -32,7 +32,7 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the staging folder in the root."""
+        """The name of the staging folder within the log folder."""
         return f"{_PREFIX}{self.id}{_WRITING}"
 
     @property
@@ -45,12 +45,12 @@ class Change(NamedTuple):
     """The file changes of a commit, as paths relative to the folder."""
 
     moves: tuple[tuple[str, str], ...]
-    """Source and target of each move. The indexes of a segment come before it."""
+    """Source and target of each move. A segment comes after its indexes."""
     removes: tuple[str, ...] = ()
     facts: Any = None
     """Other facts for the manifest."""
     batches: Mapping[str, Any] = {}
-    """Notes on this micro-batch for the manifest, by query; each commit passes on the earlier notes."""
+    """Notes on this micro-batch for the manifest, by query. Each commit copies the notes of earlier commits."""
 
 
 Content = tuple[int | None, float]
@@ -62,27 +62,27 @@ class Attempt:
 
     def __init__(self, folder: Path, to: "CommitFolder", job: Job, *, is_begun: bool = True) -> None:
         self.folder = folder
-        """Local path, two levels below the folder that represents the root."""
+        """Local path, two levels below the local folder that stands for the log folder."""
         self.job = job
         self.is_begun = is_begun
-        """Whether the job was begun explicitly; only such a job can be over."""
+        """Whether the job was begun explicitly; only then can a task attempt come after its end."""
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Put finished files where the driver looks for them. Raises PipelineError, OSError."""
+        """Put finished files where the driver expects them. Raises PipelineError, OSError."""
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Finish the attempt after its last file. Raises PipelineError if the job is over."""
+        """End the attempt after its last file. Raises PipelineError if the job is already over."""
         self._to.end(self)
 
     def close(self) -> None:
-        """Clean up after success or failure."""
+        """Remove the attempt's local files after success or failure."""
         self._to.close(self)
 
 
 class CommitFolder(ABC):
-    """A log folder. Methods raise PipelineError; methods of local folders also raise OSError, within `refused`."""
+    """A log folder. Methods raise PipelineError; in a local folder also OSError, which `refused` converts."""
 
     slowness = 1
     """How many times slower commits are than in a local folder."""
@@ -96,36 +96,36 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock; yields whether the lock is held."""
+        """Hold the folder lock during the block. Yields whether the lock is held."""
 
     # ------------------------------------------------------------ jobs
 
     @abstractmethod
     def begin(self, job: Job) -> None:
-        """Make the staging folder. Raises PipelineError if jobs can't be committed here."""
+        """Create the staging folder. Raises PipelineError if the folder doesn't support commits."""
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Return the staging folder for one task attempt. With `is_begun`, the job must have begun."""
+        """Return a staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver looks for them; a path relative to `top` is also the path relative to the root."""
+        """Put files where the driver expects them: their paths relative to `top` become paths relative to the root."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """Remove the files of an attempt whose job is over, and raise PipelineError."""
+        """Raise PipelineError if an attempt's job is over, after removing the attempt's files."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
         """Remove the local files of an attempt, unless the driver reads them there."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
-        """Remove as many of a job's staged files as possible."""
+        """Remove a job's staged files, as far as possible."""
 
     @abstractmethod
     def jobs(self) -> list[str]:
-        """Return the jobs that have files in the folder."""
+        """Return the IDs of the jobs that have files in the folder."""
 
     @abstractmethod
     def contents(self, job: Job) -> list[Content]:
@@ -169,7 +169,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Carry out a manifest, or what is left of it. Raises PipelineError after restoring the folder."""
+        """Carry out the rest of a commit. Raises PipelineError after undoing the commit."""
 
 
 def manifest_name(number: int) -> str:
@@ -184,18 +184,18 @@ def number_of(name: str) -> int | None:
 
 
 def job_of_folder(name: str) -> str | None:
-    """Return the job that a staging folder with this name belongs to, or None."""
+    """Return the ID of the job whose staging folder has this name; None for any other name."""
     is_one = name.startswith(_PREFIX) and name.endswith(_WRITING)
     return name.removeprefix(_PREFIX).removesuffix(_WRITING) if is_one else None
 
 
 def in_staging(job: Job) -> str:
-    """Return a new folder name for one task attempt."""
+    """Return a new folder name for one task attempt, within the job's staging folder."""
     return f"{job.name}/{uuid4().hex}"
 
 
 def too_late(job: Job) -> PipelineError:
-    """Return the error for an attempt whose job is over."""
+    """Return the error for a task attempt that is late because its job is over."""
     text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
     return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 

@@ -1,7 +1,7 @@
 """Objects below a prefix in object storage: conditional puts, listings, and concurrent requests.
 
-fsspec only passes conditions on to the S3 client, and can't return the ETag along with the bytes of a read. This module
-adds both; it is independent of commits.
+fsspec passes put conditions only to the S3 client, and can't return the ETag along with the bytes of a read. This
+module adds conditional puts and reads with ETags. It knows nothing of commits.
 """
 
 import time
@@ -12,16 +12,16 @@ from typing import Any, Final
 from tagwire.extras import required
 
 _AT_ONCE: Final = 8
-"""Concurrent requests."""
+"""Maximum number of concurrent requests."""
 _FAILED: Final = ("PreconditionFailed", "412")
 _CONFLICT: Final = ("ConditionalRequestConflict", "409")
 _PATIENCE: Final = 10.0
-"""Seconds to retry a put that conflicts with another put."""
+"""How many seconds to retry a put that conflicts with another put."""
 _ONE_REQUEST: Final = 1 << 32
 
 
 class ConditionalObjects:
-    """Objects below a prefix, by name. Methods raise the client's errors."""
+    """Objects below a prefix, by name. Methods raise the storage client's errors."""
 
     def __init__(self, system: Any, prefix: str) -> None:
         self.system = system
@@ -37,7 +37,7 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return the bytes of an object and its ETag, in one request."""
+        """Return the bytes of an object and its ETag, read by one request; two Nones if the object doesn't exist."""
         bucket, key, _ = self.system.split_path(self.path(name))
         try:
             found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
@@ -67,15 +67,15 @@ class ConditionalObjects:
         self.system.pipe_file(self.path(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put an object if none exists. Returns whether it was put."""
+        """Put an object if there is none with this name. Returns whether it was put."""
         return self._put(name, data, IfNoneMatch="*")
 
     def replace(self, name: str, data: bytes, tag: str) -> bool:
-        """Replace the object with this ETag. Returns whether it was replaced."""
+        """Replace an object if it still has this ETag. Returns whether it was replaced."""
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object on a condition, in one request. Returns whether it was put."""
+        """Put an object if a condition holds, in one request. Returns whether it was put."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:

@@ -1,8 +1,8 @@
-"""Check whether a file is still the file that the driver planned with.
+"""Check whether a file is still the file that the driver saw when it planned a read.
 
 A task reads minutes after planning. By then, an overwrite or a broker's cleaner may have replaced the file, and the
 rows would mix old and new data. So a split includes the identity of its file: size, inode and modification time of a
-local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may have grown. A
+local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may grow meanwhile. A
 local file counts as grown only if its first and last planned bytes are unchanged, because `cp` and `rsync --inplace`
 overwrite a file and keep its inode.
 """
@@ -18,10 +18,10 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Names of the fsspec facts that change when a file changes; the first one present is used."""
+"""Names of fsspec facts that change when the file changes. The first fact that a file system provides is used."""
 
 _END: Final = 64
-"""Bytes compared at each end of a file; enough for a batch header with its checksum."""
+"""Number of bytes compared at each end of a file; enough for a batch header with its checksum."""
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
@@ -30,15 +30,15 @@ class FileState(NamedTuple):
 
     size: int
     name: str = ""
-    """Distinguishes files with the same path, even if they grow: the inode."""
+    """The inode, which distinguishes files with the same path, even if they grow."""
     tag: str = ""
-    """Changes with the bytes: the modification time, or an ETag."""
+    """The modification time or an ETag, which changes when the bytes change."""
     ends: tuple[int, int] | None = None
     """Checksums of the first and the last bytes of a file that may grow."""
 
 
 def state_of_status(status: os.stat_result) -> FileState:
-    """Return the state of a local file, or of a file that all workers mount."""
+    """Return the state of a file on this machine, or on a mount of all workers, from its `stat` result."""
     return FileState(status.st_size, f"inode {status.st_ino}", f"modified at {status.st_mtime_ns} ns")
 
 
@@ -49,7 +49,7 @@ def state_of_facts(facts: Mapping[str, Any]) -> FileState:
 
 
 def modified_at(facts: Mapping[str, Any]) -> int | None:
-    """Return when an fsspec file was last written, in nanoseconds since 1970; None if unknown."""
+    """Return the time of the last write to an fsspec file, in nanoseconds since 1970; None if unknown."""
     for value in map(facts.get, _TIMES):
         if isinstance(value, str):
             try:
@@ -64,14 +64,14 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Format a value the same way for `info` and a listing, which may give one time as seconds and as a datetime."""
+    """Format a value independently of its type: `info` may give a time in seconds, and a listing a datetime."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file is not the planned one. A file that may grow must have its bytes up to `end`."""
+    """Raise PipelineError if a file is not the planned file. A file that may grow must have its bytes up to `end`."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -92,7 +92,7 @@ def growing_state(data: FileBytes) -> FileState:
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check a local file like `check_unchanged`, and check that its start was not overwritten.
+    """Check a local file as `check_unchanged` does, and check that the planned bytes were not overwritten.
 
     Raises PipelineError, LogPathError.
     """
@@ -108,9 +108,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return checksums of the first and the last of `size` bytes; 0 if they are zeros, which are not yet written.
+    """Return checksums of the first and the last of `size` bytes; 0 for zeros, which a broker may not have written yet.
 
-    If a broker has truncated a tail of zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.
+    If a broker has truncated zeros at the end, the checksum of the missing bytes is 0 as well. Raises LogPathError.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

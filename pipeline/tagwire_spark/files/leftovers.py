@@ -1,7 +1,7 @@
 """Find and remove files that writes and jobs left behind because their driver was killed.
 
-Such a folder looks like the folder of a running write. Only its age distinguishes it: the time since the last write to
-anything in it.
+The folder that such a write left behind looks like the folder of a running write. Only its age distinguishes it: the
+time since the last write to anything in it.
 """
 
 import re
@@ -22,10 +22,10 @@ _WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
 
 
 class Leftover(NamedTuple):
-    """A hidden folder next to the logs, with statistics of its files."""
+    """A hidden folder next to the logs, with the number and size of its files."""
 
     place: str
-    """Path or URL."""
+    """Path or URL of the hidden folder."""
     files: int
     bytes: int
     last_written: float
@@ -33,7 +33,7 @@ class Leftover(NamedTuple):
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """Return the leftover folders and the folders of running writes. Raises PipelineError."""
+    """Return the leftover folders, including the folders of writes that may still run. Raises PipelineError."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
@@ -45,7 +45,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden folders in which killed or running jobs build this output."""
+    """Return the hidden folders in which jobs, killed or still running, build this output."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
@@ -56,11 +56,11 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job itself is already
+    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job must already be
     committed.
     """
     oldest = time.time() - 3600 * hours
-    with suppress(OSError, PipelineError):  # this write succeeded; the next one tries again
+    with suppress(OSError, PipelineError):  # the job's write succeeded; the next write tries again
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)

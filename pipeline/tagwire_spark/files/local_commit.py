@@ -1,13 +1,13 @@
-"""Commits to a local folder, or one that all workers mount: links claim numbers, and files are renamed.
+"""Commits to a local folder, or a folder that all workers mount: links claim numbers, and files are renamed.
 
-A commit is a hard link with the next number. Creating the link fails if another writer has taken the number, even on
-network file systems. When all files are in place, the link's source (a draft in the job's folder) becomes `_SUCCESS`.
-If a file can't be moved, the job's folder is renamed, and all files are moved back. Once one of these renames has
-succeeded, the other fails. So two processes that carry out the same commit agree on the outcome, and the slower one
-can't move any more files.
+A commit is a hard link whose name is the next number. Creating the link fails if another writer has taken the number,
+even on network file systems. When all files are in place, the link's source (a draft in the job's folder) is renamed to
+`_SUCCESS`. If a file can't be moved, the job's folder is renamed, and all files are moved back. Once one of these two
+renames has succeeded, the other fails. So two processes that carry out the same commit agree on the outcome, and the
+slower process can't move any more files.
 
-The numbered name alone can't ensure this: when a commit is finished, its name is free again, and a slow writer may take
-it before noticing that it is too late.
+The number alone can't ensure this: when a commit is finished, its number's name is free again, and a slow writer may
+take the name before noticing that it is too late.
 """
 
 import json
@@ -43,18 +43,19 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers that mean no hard links on this file system; other errors, such as a full disk, are reported as such.
+"""Error numbers that mean that the file system has no hard links. Other errors, such as a full disk, are reported as
+they are.
 """
 
 
 class LocalFolder(CommitFolder):
-    """A local or mounted folder."""
+    """A log folder on this machine, or on a file system that all workers mount."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.path = Path(root)
         self._found: dict[int, Path] = {}
-        """Manifests by number. Hand-written manifests may have fewer digits in their names."""
+        """Manifests by number. A manifest written by hand may have fewer digits in its name."""
         self._claimed: Mapping[str, Any] = {}
         """The manifest of the commit that this process has claimed."""
 
@@ -67,13 +68,13 @@ class LocalFolder(CommitFolder):
             raise write_failure(self.root, error) from None
 
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock, if the file system has locks."""
+        """Hold the folder lock if the file system has locks."""
         return locked(self.path, shared=shared)
 
     # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
-        """Make the staging folder. Raises PipelineError if the file system has no hard links."""
+        """Create the staging folder. Raises PipelineError if the file system has no hard links."""
         job.folder.mkdir(parents=True)
         try:
             file = job.folder / "first"
@@ -84,7 +85,7 @@ class LocalFolder(CommitFolder):
             raise
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Make a folder in the job's staging folder."""
+        """Create a folder for one attempt in the job's staging folder."""
         folder = self.path / in_staging(job)
         try:
             folder.mkdir(parents=not is_begun)
@@ -100,7 +101,7 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: a job that is over has no folder to write to."""
+        """Do nothing: a job that is over has no folder that an attempt could write to."""
 
     def remove(self, job: Job) -> None:
         """Remove the job's folder."""
@@ -123,7 +124,7 @@ class LocalFolder(CommitFolder):
     # ------------------------------------------------------------ files
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file, or None."""
+        """Return the bytes of a file; None if it doesn't exist."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
@@ -137,7 +138,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of the file itself."""
+        """Yield the path of the file itself, and flush the file to disk after the change."""
         yield self.path / name
         on_disk(self.path / name)
 
@@ -152,8 +153,8 @@ class LocalFolder(CommitFolder):
         return found if isinstance(found, dict) else {}
 
     def pending(self) -> list[int]:
-        """Return the unfinished numbers. A manifest with an already finished number comes from a writer that was too
-        late.
+        """Return the numbers of unfinished commits. A manifest whose number is already finished comes from a writer
+        that was too late, and is ignored.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -172,7 +173,7 @@ class LocalFolder(CommitFolder):
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Link the manifest to its number."""
+        """Write the manifest as a draft, and link the draft to its number."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
         said = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
         draft.write_text(json.dumps(said, indent=1))
@@ -183,9 +184,9 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             said = self.manifest(number)
-            if said.get("job") != job.id:  # if they are equal, the link was made and only the reply was lost
+            if said.get("job") != job.id:  # if they are equal, the link was created and only the reply was lost
                 return False
-        if self._is_done(number) and (self.path / said["draft"]).exists():  # another commit has this number
+        if self._is_done(number) and (self.path / said["draft"]).exists():  # another, finished commit has this number
             name.unlink(missing_ok=True)
             return False
         self._claimed = said
@@ -199,7 +200,7 @@ class LocalFolder(CommitFolder):
         job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # raises if the driver lacks the mount that the task wrote to
+            (root / source).stat()  # raises if the driver doesn't have the mount that the task wrote to
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -212,9 +213,9 @@ class LocalFolder(CommitFolder):
                 raise PermissionError(EACCES, "no file can be moved there", str(folder))
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Rename the files that are not yet renamed. If that fails, rename all of them back."""
+        """Rename the files that are not yet renamed. If this fails, rename all files back."""
         change = self.manifest(number)
-        is_over = not change or self._is_done(number)  # checked after reading: a slow writer may link a finished number
+        is_over = not change or self._is_done(number)  # checked after the read: a slow writer may reuse the number
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -245,7 +246,7 @@ class LocalFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
-        """Undo a commit unless it is finished. Returns whether it is undone. Raises PipelineError."""
+        """Undo a commit unless it is finished. Returns whether it was undone. Raises PipelineError."""
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):
@@ -269,13 +270,13 @@ class LocalFolder(CommitFolder):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Return the error for a commit that another process has undone, and remove the undone folder."""
+        """Return the error for a commit that another process has undone, after removing the undone folder."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root}: can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        """Whether this commit or a later one is finished."""
+        """Return whether this commit or a later one is finished."""
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
@@ -287,7 +288,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Turn an error in the block into one that explains that the commit remains valid. Raises PipelineError."""
+        """Convert an OSError in the block to an error that explains that the commit remains valid."""
         try:
             yield
         except OSError as error:
@@ -299,7 +300,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Hard-link a file to a new name. Raises FileExistsError if the name exists; OSError, PipelineError."""
+        """Hard-link a file to another name. Raises FileExistsError if the name exists; OSError, PipelineError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:
@@ -312,7 +313,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move removed files away and new files into place. Raises OSError."""
+    """Move files to be removed into the staging folder, and new files into place. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -322,7 +323,7 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes partition folders that are now empty
+        with suppress(OSError):  # fails unless the partition folder is now empty
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
@@ -339,7 +340,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the folder name of an undone job; its suffix is the same as for other staging folders."""
+    """Return the folder name that a job gets when it is undone, with the suffix of a staging folder."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -349,9 +350,9 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Undo `_move`. Raises OSError."""
+    """Move all files of a commit back. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # all files were moved back, and others may have written since
+    if not undone.exists():  # another process has moved all files back, and later commits may have written
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -362,7 +363,7 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes folders made for this commit, unless they have other files
+        with suppress(OSError):  # removes folders made for this commit, but not folders with other files
             folder.rmdir()
 
 
@@ -372,11 +373,11 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     return {(root / name).parent for name in names} - {root}
 
 
-# The folder itself is locked: no lock file is left behind, and the lock ends with its process.
+# The lock is on the folder itself: no lock file is left behind, and the lock ends with its process.
 # Commits stay correct on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock, which readers may share if `shared`. Yields whether the lock is held."""
+    """Hold the folder lock, which several readers may hold if `shared`. Yields whether the lock is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)
@@ -395,5 +396,5 @@ def locked(root: Path, *, shared: bool) -> Generator[bool]:
 def _flock() -> Any:
     try:
         return import_module("fcntl")
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows has no fcntl
         return None

@@ -1,17 +1,17 @@
 """Commits to a prefix in object storage: conditional puts claim numbers, and objects are copied.
 
 Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
-(`If-None-Match: *`), or is unchanged since it was read (`If-Match`). So
+(`If-None-Match: *`), or is unchanged since it was read (`If-Match`). A commit consists of these steps:
 
-1. the manifest is put under the next number, if that number is free: this put is the commit; 2. staged objects are
-copied to names that were free before; 3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this
-decides that the commit is done; 4. objects that replace others are copied; then removed objects, the manifest and the
-staged objects are deleted.
+1. The manifest is put under the next number, if that number is free: this put is the commit.
+2. Staged objects are copied to names that were free before.
+3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides that the commit is done.
+4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
 Another process may repeat each step, even at the same time, because staged objects stay until the end. If step 2 fails,
-a replacement of `_SUCCESS` that adds only the undone number and job decides that the commit is undone. Then the staged
-objects are deleted, so that no other process copies them, then their copies, then the manifest. Objects that existed
-before the commit are still untouched at that point.
+`_SUCCESS` is replaced by a copy that only adds the number and job of the undone commit: this decides that the commit is
+undone. Then the staged objects are deleted first, so that no other process copies them, then their copies, then the
+manifest. Objects that existed before the commit are still untouched at that point.
 
 If a store ignored these conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
@@ -49,7 +49,7 @@ _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""
 _UNDONE: Final = 8
-"""Number of undone commits that `_SUCCESS` lists, for drivers that check late."""
+"""Maximum number of undone commits that `_SUCCESS` lists, for drivers that check late."""
 
 
 class RemoteFolder(CommitFolder):
@@ -73,13 +73,13 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Turn all client errors into PipelineError, without secrets."""
+        """Turn all errors of the storage client into PipelineError, without secrets."""
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
 
     @contextmanager
     def locked(self, *, shared: bool) -> Generator[bool]:
-        """Yield False: there is no lock."""
+        """Yield False, because object storage has no locks."""
         yield False
 
     # ------------------------------------------------------------ jobs
@@ -105,7 +105,7 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Make a local folder whose files are uploaded once they are complete."""
+        """Create a local folder whose files are uploaded once they are complete."""
         with self.refused():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
@@ -114,7 +114,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload files now, so that the worker's disk doesn't have to hold all of them."""
+        """Upload files now, so that the worker's disk doesn't have to hold all files of the attempt."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -133,7 +133,7 @@ class RemoteFolder(CommitFolder):
         shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
 
     def remove(self, job: Job) -> None:
-        """Delete all objects below the job's folder, starting with the object that marks the job as active."""
+        """Delete all objects below the job's folder, beginning with the object that marks the job as active."""
         with suppress(Exception):  # client errors are ignored: readers don't see leftover objects
             self._objects.delete(f"{job.name}/{_BEGUN}")
             self._objects.delete_all(self._objects.listed(job.name))
@@ -153,7 +153,7 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ files
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of an object, or None."""
+        """Return the bytes of an object; None if it doesn't exist."""
         with self.refused():
             return self._objects.get(name)
 
@@ -165,7 +165,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield a local copy, which is uploaded afterwards."""
+        """Yield a local copy of an object, and upload the copy afterwards."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
@@ -182,8 +182,8 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return numbers with a manifest, including commits already decided, but not numbers that another job had
-        before.
+        """Return the numbers that have a manifest, including commits already decided, but not numbers that another job
+        used before.
         """
         with self.refused():
             found = sorted(
@@ -235,9 +235,9 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Do the remaining copies and deletions; another process may be doing the same.
+        """Do the remaining copies and deletions of a commit; another process may be doing the same.
 
-        If the commit is another process's and is undone, nothing is raised and nothing of the commit is left.
+        If the commit belongs to another process and is undone, nothing is raised and nothing of the commit is left.
         """
         try:
             change = self.manifest(number)
@@ -248,7 +248,7 @@ class RemoteFolder(CommitFolder):
             raise failure
 
     def _carry_out(self, number: int, change: Mapping[str, Any]) -> Exception | None:
-        """Finish a commit, or undo it and return the reason."""
+        """Finish a commit and return None, or undo it and return the reason."""
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
@@ -257,12 +257,12 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # otherwise another process has finished it
+            if self._is_there(number):  # otherwise another process has finished the commit
                 raise
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Decide how a commit ends, if this is still open. Returns the outcome, and the reason if it is undone."""
+        """Decide how a commit ends, unless this is decided. Returns the outcome, and the reason if it is undone."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -286,7 +286,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise the commit is over, and the objects may be newer ones
+        if self._is_there(number):  # otherwise the commit is over, and later commits may have written these objects
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -324,7 +324,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return how a commit ends: open, done, undone, or too late if another commit has its number or a later one."""
+    """Return the state of a commit: open, done, undone, or too late (another commit has this or a later number)."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

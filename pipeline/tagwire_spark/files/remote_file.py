@@ -2,10 +2,10 @@
 
 A split is read from start to end, so its blocks are fetched ahead of the reader. The first blocks are small, since a
 reader may stop early. Everything else (index entries, batch headers before a split) is read in small pieces, because a
-reader that jumps requests only a few bytes (`tagwire.log.file_bytes`).
+reader that jumps needs only a few bytes at each position (`tagwire.log.file_bytes`).
 
-All ranges must come from the same file as in planning. S3 checks this itself, because each request names the ETag. For
-other stores, the file's state is compared once, when it is opened.
+All ranges must come from the file that the driver planned with. S3 checks this itself, because each request names the
+ETag. For other stores, the file's state is compared once, when the file is opened.
 """
 
 from collections import deque
@@ -29,18 +29,18 @@ _ENTRIES: Final = 24 << 10
 """Bytes per request for index entries, which have 8 or 12 bytes each."""
 _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
-"""Bytes of the first and of the largest request of a split; each request is twice as large as the one before."""
+"""Bytes of the first and of the largest request for a split. Each request is twice as large as the previous one."""
 _LOOK: Final = 1 << 16
-"""Bytes of the first request if the reader only needs batch headers, so that nothing is fetched ahead."""
+"""Bytes of the first request if the reader needs only batch headers and nothing should be fetched ahead."""
 _TAIL: Final = 1 << 16
-"""Bytes to read after the end of a split, where its last batch may continue."""
+"""Bytes to read beyond the end of a split, where the last batch of the split may continue."""
 _AHEAD: Final = 2
-"""Number of blocks fetched ahead."""
+"""Number of blocks to fetch ahead of the reader."""
 _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file that must not change after planning, except by growing. Raises PipelineError."""
+    """An fsspec file that must not have changed since planning, except by growing. Raises PipelineError."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class RemoteFile:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether several threads may send requests at once; only asynchronous file systems allow this."""
+        """Whether several threads may send requests at once, which only asynchronous file systems allow."""
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check once that the file is the planned one, unless each request checks this. Raises PipelineError."""
+        """Check that the file is the planned file, unless each request checks this. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
@@ -77,14 +77,14 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Return a range by one request. Raises any error of the file system's library."""
+        """Return a range of bytes by one request. Raises any error of the file system's library."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # failed precondition: the file has changed, but may only have grown
+            if error.errno == EINVAL:  # the ETag condition failed: the file has changed, but may only have grown
                 self._check()
             raise
         if len(found) < end - start:
@@ -102,8 +102,8 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Compare the file's current state, and store the new state if it has only grown. Raises PipelineError,
-        LogPathError.
+        """Compare the file's current state with the planned state, and store it if the file only grew. Raises
+        PipelineError, LogPathError.
         """
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
@@ -128,7 +128,7 @@ class GoneError(LogPathError):
 
 
 class _Block(NamedTuple):
-    """A block that is fetched or being fetched."""
+    """A block of bytes that is fetched or being fetched."""
 
     start: int
     end: int
@@ -136,7 +136,7 @@ class _Block(NamedTuple):
 
 
 class RemoteBytes(FileBytes):
-    """File bytes for sequential scans. Bytes from `start` up to `end` are fetched ahead of the reader."""
+    """The bytes of a remote file. The bytes from `start` up to `end` are fetched ahead of a sequential reader."""
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 
@@ -173,9 +173,9 @@ class RemoteBytes(FileBytes):
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the block at a position and fetch the next ones; None outside the sequential range."""
+        """Return the block at a position, and start to fetch the next blocks; None outside the sequential range."""
         blocks = self._blocks
-        while len(blocks) > 1 and blocks[1].end <= position:  # keeps one earlier block, since a batch may begin in it
+        while len(blocks) > 1 and blocks[1].end <= position:  # keeps an earlier block, where a batch may begin
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
@@ -201,7 +201,7 @@ class RemoteBytes(FileBytes):
 
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
-    """Open a remote file. The bytes from `start` up to `end` are read sequentially, with `ahead` in the background."""
+    """Open a remote file for reading `start` up to `end` in sequence. With `ahead`, blocks are fetched in advance."""
     if not (ahead and file.is_concurrent):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return

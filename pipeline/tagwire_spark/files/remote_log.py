@@ -1,7 +1,8 @@
 """Remote partitions and segments, for planning.
 
-A remote listing becomes a local tree of empty files with the same names, so the code for local logs also works here.
-Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole small files.
+The listing of a remote log becomes a local tree of empty files with the same names, so the code for local logs also
+works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole small
+files.
 """
 
 from collections.abc import Generator, Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RemoteSegment(Segment):
-    """A remote segment with its index files."""
+    """A segment in a remote file system, with its index files."""
 
     def __init__(self, path: Path, location: "Location", name: LogFile | None = None) -> None:
         super().__init__(path, name)
@@ -36,12 +37,12 @@ class RemoteSegment(Segment):
 
     @property
     def name(self) -> str:
-        """The URL."""
+        """The URL of the segment."""
         return self._location.name_of(self.path)
 
     @property
     def size(self) -> int:
-        """The listed size in bytes."""
+        """The segment's size in bytes, from the listing."""
         return self._location.state_of(self.path).size
 
     @contextmanager
@@ -57,7 +58,7 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """Yield the entries of an index of the segment, read by ranges."""
+        """Yield the entries of one of the segment's indexes, read by ranges."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property
@@ -103,21 +104,21 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
-# Detect listings of object storage that show a part of a commit.
+# Detect listings of object storage that show part of a commit.
 #
-# Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its folder: its
+# Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its folder. Its
 # manifest exists from before the first object is copied until after the last one, and then `_SUCCESS` is a different
-# object. So a listing without a manifest shows no part of a commit if its marks are still the same afterwards. This
-# is checked if the listing shows that `kafka_log` writes there, or took several requests.
+# object. So a listing without a manifest shows no part of a commit if the folder's marks are the same afterwards. This
+# is checked if the listing shows that `kafka_log` has written to the folder, or if the listing took several requests.
 
 _ONE_REQUEST: Final = 1000
-"""Maximum objects in one S3 listing request; a single request is atomic."""
+"""Maximum number of objects that one S3 listing request returns; a single request is atomic."""
 
 _Mark = frozenset[tuple[str, FileState]]
 
 
 class Marks:
-    """The commit marks of a listing, by folder."""
+    """The marks of commits that a listing shows, by folder."""
 
     def __init__(self, system: Any, options: StorageOptions) -> None:
         self._system = system
@@ -152,7 +153,7 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Finish pending commits. Raises PipelineError, KAFKA_LOG_CHANGED, if this makes a new listing necessary."""
+        """Finish pending commits. Raises PipelineError (KAFKA_LOG_CHANGED) if the listing may be out of date."""
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return
@@ -180,5 +181,5 @@ class Marks:
 
 
 def is_staged(name: str) -> bool:
-    """Whether a file is only staged by a task, and therefore hidden from readers."""
+    """Return whether a file is in a task's staging folder, and therefore hidden from readers."""
     return any(job_of_folder(part) is not None for part in name.split("/"))

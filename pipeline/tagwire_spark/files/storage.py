@@ -1,7 +1,8 @@
 """Locations of logs: local folders, and any file system that fsspec supports.
 
-For planning, one listing of a remote log becomes a local tree of empty files, together with the state of each file. The
-driver and the tasks read ranges of file bytes (`remote_file`), so nothing large is copied to disk or held in memory.
+For planning, a listing of a remote log becomes a local tree of empty files, with the state of each remote file. The
+driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
+memory.
 """
 
 import glob
@@ -40,16 +41,16 @@ __all__ = [
 ]
 
 _COPIED: Final = 8 << 20
-"""Bytes copied at a time."""
+"""Number of bytes copied at a time."""
 
 Listed = tuple[str, int, str, int]
-"""A listed file as sent to another process: name below a folder, size, tag, and time in nanoseconds."""
+"""A listed file as sent to another process: relative name, size, tag, and modification time in nanoseconds."""
 
 
 class Location:
-    """A local path and the name of the original.
+    """A local or remote file or folder, with a local path for it.
 
-    `local` is in the tree made from a listing, or is the original itself.
+    `local` is the local file or folder itself; for a remote one, its path in the tree made from a listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -68,46 +69,46 @@ class Location:
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
-        """Return the state of a file below. Raises LogPathError if it is gone."""
+        """Return the state of a file below this location. Raises LogPathError if the file is gone."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow, with checksums of both ends if it is local. Raises LogPathError."""
+        """Return the state of a file that may grow; a local file gets checksums of both ends. Raises LogPathError."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
             return growing_state(data)
 
     def size_of(self, path: Path) -> int:
-        """Return the size of a file below, in bytes. Raises LogPathError if it is gone."""
+        """Return the size in bytes of a file below this location. Raises LogPathError if the file is gone."""
         return file_status(path).st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
-        """Return the partition of a folder. Raises LogPathError."""
+        """Return the partition in a folder. Raises LogPathError."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
-        """Return the segment of a file. Raises LogPathError."""
+        """Return a file as a segment. Raises LogPathError."""
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
-        """Return the remote file of a path in the tree. Raises PipelineError."""
+        """Return the remote file for a path in the tree. Raises PipelineError."""
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
     @property
     def options(self) -> StorageOptions:
-        """The storage options."""
+        """The options of the file system."""
         return NO_OPTIONS if self._tree is None else self._tree.options
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether requests can run concurrently; only asynchronous file systems allow this."""
+        """Whether requests may be sent concurrently, which only asynchronous file systems allow."""
         return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below; a task reads it sequentially. Raises PipelineError, LogPathError."""
+        """Open a file below this location; tasks read it sequentially. Raises PipelineError, LogPathError."""
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -119,7 +120,7 @@ class Location:
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy a file below, with its modification time. Raises PipelineError, LogPathError, OSError."""
+        """Copy a file and its modification time. Raises PipelineError, LogPathError, OSError."""
         if self._tree is None:
             shutil.copy2(path, target)
             return
@@ -130,7 +131,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return what another process needs to read remote files below a folder; None for local files."""
+        """Return the facts that another process needs to read these remote files; None for local files."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -140,12 +141,12 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing of a folder may show part of a commit."""
+        """Raise PipelineError (KAFKA_LOG_CHANGED) if the listing of a folder may show part of a commit."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files. Raises PipelineError, LogPathError."""
+        """Fetch small remote files into the tree. Raises PipelineError, LogPathError."""
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):
@@ -156,7 +157,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file from the parent of a remote folder, if it exists. Raises PipelineError."""
+        """Fetch a file from the parent of a remote folder, if the file exists. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -181,7 +182,9 @@ def locations(
 
 
 def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
-    """List a folder now; None if it doesn't exist. Its tree is deleted when `stack` is closed. Raises PipelineError."""
+    """List a folder now; return None if it doesn't exist. The tree is deleted when `stack` is closed. Raises
+    PipelineError.
+    """
     if not is_remote(path):
         return Location(Path(path), is_named=True) if Path(path).is_dir() else None
     system, bare = store(path, options)
@@ -197,7 +200,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path; `..` is resolved so that the path has a name."""
+    """Return a local path or file URL as an absolute path. `..` is resolved, so that the path ends with a name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -219,7 +222,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """Return the locations of a URL or URL pattern, from one listing."""
+    """Return an iterator over the locations that a URL or URL pattern matches, from one listing."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -242,7 +245,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """Return the folder to list, and the maximum depth. For a segment, this is its folder, which also holds the
+    """Return the folder to list, and the maximum depth. For a segment, this is the folder with the segment and its
     indexes.
     """
     if not is_named:
@@ -267,7 +270,7 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Return a remote folder from the driver's listing, for a task that reads its files ahead.
+    """Return a remote folder from the driver's listing, for a task, which reads the files sequentially.
 
     Raises PipelineError.
     """
@@ -280,7 +283,7 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
 
 
 class _Tree:
-    """A listing as a tree of empty files, with the state and URL of each."""
+    """A listing as a local tree of empty files, with the state and URL of each file."""
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
@@ -296,7 +299,7 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add files in wanted folders, files next to wanted files, and checkpoints in the parent folders."""
+        """Add the files in wanted folders, the files next to wanted files, and checkpoints in the parent folders."""
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
         for name, facts in found.items():
@@ -306,7 +309,7 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
-        """Add a file with its modification time in nanoseconds; the current time if unknown."""
+        """Add an empty file with this modification time in nanoseconds; None means the current time."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         if time is not None:
@@ -314,7 +317,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return the file system's name and the URL of a folder in the tree, or of the root's parent."""
+        """Return a folder's name in the file system and its URL; the folder is in the tree, or the root's parent."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -322,7 +325,7 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path of a file or folder in the tree."""
+        """Return the path in the tree for the name of a remote file or folder."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
@@ -331,7 +334,7 @@ class _Tree:
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file next to the root, if it exists. Raises PipelineError."""
+        """Fetch a file next to the root, if the file exists. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)
@@ -342,12 +345,12 @@ class _Tree:
 
 
 def folder_of(url: str) -> str:
-    """Return the URL of a file's folder."""
+    """Return the URL of the folder that contains a file."""
     return "".join(_above(url, 1))
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return the URL of a parent folder and its container, as in zip://NAME::/path/of.zip."""
+    """Return the URL of a parent folder, and its container, such as `::/path/of.zip` in zip://NAME::/path/of.zip."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

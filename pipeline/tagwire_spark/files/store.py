@@ -1,7 +1,7 @@
 """Access to fsspec file systems, with secrets removed from errors.
 
 fsspec keeps a file system object for the life of the process, and some of these objects cache listings. Planning must
-see current files, so cached listings are dropped before each read.
+see the current files, so it drops cached listings before each read.
 """
 
 import re
@@ -21,22 +21,22 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
-"""Seconds before the second try; each later pause is twice as long."""
+"""Seconds to wait before the second try; each later pause is about twice as long."""
 _SHORT: Final = 8
-"""Minimum length of a secret to hide anywhere; shorter ones may occur in other words or in a URL by chance."""
+"""Minimum length of a secret that is hidden anywhere. A shorter one may occur in other words or in a URL by chance."""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
-"""Names of options whose values are never shown."""
+"""Matches the names of options whose values are never shown."""
 _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 """Maximum number of concurrent requests."""
 _TAKEN: Final = 1024
-"""Units submitted at a time, so that a million units don't need a million futures."""
+"""Number of units submitted at a time, so that a million units don't need a million futures."""
 
 
 class StorageOptions(dict[str, Any]):
-    """The fsspec options of a file system. Their string form shows only the names."""
+    """The fsspec options of a file system. Their string form shows only the option names."""
 
     def __repr__(self) -> str:
         return f"<storage options: {', '.join(self) or 'none'}>"
@@ -44,9 +44,9 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """Return the string without the option secrets and URL passwords.
+        """Return the string with option secrets and URL passwords hidden.
 
-        A short secret is hidden only if it is a whole word outside a URL.
+        A short secret is hidden only where it is a whole word outside a URL.
         """
         for secret in sorted(_secrets(self), key=len, reverse=True):
             if len(secret) < _SHORT:
@@ -75,12 +75,12 @@ def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL of a remote file system."""
+    """Return whether a path is a URL of a remote file system."""
     return "://" in path and not path.startswith("file://")
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
-    """Return the file system of a URL, and the file system's name for the path. Raises PipelineError."""
+    """Return the file system for a URL, and the path in the form that the file system uses. Raises PipelineError."""
     core = required("fsspec", "spark").core
     with reaching(url, options):  # the scheme may be unknown, or its library missing
         _check_no_copies(url, options)
@@ -104,12 +104,12 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Whether the store itself checks put conditions. For stores other than S3, fsspec only checks before the put."""
+    """Return whether the store itself checks put conditions. For stores other than S3, fsspec checks before the put."""
     return hasattr(system, "call_s3")
 
 
 def retried(call: Callable[[], _T]) -> _T:
-    """Send a request to a file system and return the result; repeat a failed request after growing pauses.
+    """Send a request to a file system and return the result. Failed requests are repeated after growing pauses.
 
     Requests for missing or forbidden files, or with wrong options, are not repeated. Raises the last request's error.
     """
@@ -119,7 +119,7 @@ def retried(call: Callable[[], _T]) -> _T:
         except (FileNotFoundError, PermissionError, TypeError, ValueError, TagwireError):
             raise
         except Exception:
-            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # jitter, so that tasks don't retry at the same time
+            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # random, so that tasks don't retry at the same time
     return call()
 
 
@@ -143,7 +143,7 @@ def reaching(
 
 
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
-    """Yield `work(unit)` for each unit, in order; concurrently if `work` may run in threads (`is_concurrent`).
+    """Yield `work(unit)` for each unit, in order. With `is_concurrent`, `work` runs in several threads.
 
     Raises the first error of `work`, and starts no further units after an error.
     """

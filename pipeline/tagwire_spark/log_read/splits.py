@@ -161,7 +161,9 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 
 @contextmanager
 def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
-    """Hold a location that `kafka_log` wrote, so that commits can't move its files. Raises PipelineError."""
+    """Keep commits from moving a location's files while it is held. For a URL, only check the listing for part of a
+    commit. Raises PipelineError.
+    """
     with ExitStack() as stack:
         for folder in sorted(_written_to(location.local, partitions)):
             if is_remote(location.origin):
