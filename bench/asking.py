@@ -1,11 +1,11 @@
-"""Compare the speed of requests through tagwire's connections and other clients, on one loopback connection.
+"""Compare the speed of requests through tagwire's connections and through other clients, on a loopback connection.
 
     .venv-bench/bin/python bench/asking.py [rounds]
 
 Each client waits for a response before it sends the next request. The server runs in its own process and sends prepared
-bytes. Times are medians of all rounds, in which the clients run one after another. Each client gets a new process for
-each round: what earlier clients allocated and freed decides whether large responses get new pages from the system,
-which costs more than everything else.
+bytes. Times are medians over all rounds, in which the clients run one after another. Each client gets a new process for
+each round. In a shared process, memory that earlier clients allocated and freed would decide whether a large response
+needs new pages from the system, which takes longer than everything else.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionDat
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
-"""The server's versions by API key; aiokafka has no later versions of Heartbeat and Fetch."""
+"""The server's lowest and highest version by API key. aiokafka has no later versions of Heartbeat and Fetch."""
 LARGE: Final = 1_000_000
-"""The size of the records in a large response."""
+"""The size in bytes of the records in a large response."""
 
 
 def serve(listening: socket.socket) -> None:
-    """Answer every connection, each in its own thread."""
+    """Accept connections forever, and answer the requests of each connection in its own thread."""
     host, port = listening.getsockname()
     partition = PartitionData(partition_index=0, high_watermark=1, records=bytes(LARGE))
     answers = {
@@ -66,7 +66,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """tagwire.connect."""
+    """Yield a function that sends requests through `tagwire.connect`."""
     beat, fetch = requests_of_tagwire()
     with tagwire.connect(("127.0.0.1", port), messages.registry, "bench") as broker:
 
@@ -78,7 +78,7 @@ def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """tagwire.connect_async."""
+    """Yield a function that sends requests through `tagwire.connect_async`."""
     beat, fetch = requests_of_tagwire()
     with asyncio.Runner() as runner:
         connecting = tagwire.connect_async(("127.0.0.1", port), messages.registry, "bench")
@@ -88,14 +88,14 @@ def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def requests_of_tagwire() -> tuple[Any, Any]:
-    """Return a small request, and one with a large response."""
+    """Return a request with a small response, and a request with a large response."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
     fetch = messages.FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
     return messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), fetch
 
 
 def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """aiokafka's connection."""
+    """Yield a function that sends requests through aiokafka's connection."""
     from aiokafka.conn import create_conn
     from aiokafka.protocol.fetch import FetchRequest
     from aiokafka.protocol.group import HeartbeatRequest
@@ -113,7 +113,7 @@ def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """kafka-python's client, which its consumers and producers use."""
+    """Yield a function that sends requests through kafka-python's client, as its consumers and producers do."""
     from kafka.net.compat import KafkaNetClient
     from kafka.protocol.consumer import FetchRequest, HeartbeatRequest
 
@@ -139,13 +139,13 @@ def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 async def repeated(ask: Callable[[], Awaitable[Any]], number: int) -> None:
-    """Send requests one after another."""
+    """Send `number` requests one after another."""
     for _ in range(number):
         await ask()
 
 
 def measure(name: str, port: int) -> list[tuple[float, float]]:
-    """Return the time and the processor time of a small request, and of one with a large response."""
+    """Return wall time and CPU time per request in seconds, first for small responses, then for large responses."""
     found = []
     with contextmanager(CLIENTS[name])(port) as ask:
         for is_large, number in ((False, 1000), (True, 100)):
@@ -157,7 +157,7 @@ def measure(name: str, port: int) -> list[tuple[float, float]]:
 
 
 def main(rounds: int) -> None:
-    """Measure and print."""
+    """Measure all clients, and print a line for each client and response size."""
     fork = multiprocessing.get_context("fork")
     runs: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in CLIENTS}
     with socket.create_server(("127.0.0.1", 0)) as listening, fork.Pool(1, maxtasksperchild=1) as pool:

@@ -1,8 +1,10 @@
-"""Compare two commits: `make bench-compare BASE=main` for the working tree, `HEAD=commit` for another commit.
+"""Compare the speed of two commits, or of a commit and the working tree.
 
-Each is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
-process. Every round runs the same work on both, in alternating order; ratios are taken within a round, so that both
-sides had the same load. Both use this checkout's `bench/` for the work and the timing.
+`make bench-compare BASE=main` compares the working tree with main; `HEAD=commit` names another commit to compare.
+
+Each side is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
+process. Every round runs the same work on both sides, in alternating order. Ratios are computed within a round, in
+which both sides had the same load. Both sides use the benchmark code of this checkout.
 """
 
 import argparse
@@ -29,7 +31,7 @@ Worker = subprocess.Popen[str]
 
 
 def main(arguments: list[str]) -> int:
-    """Build, measure, print."""
+    """Build and measure both sides, and print a table."""
     options = _parser().parse_args(arguments)
     rounds, seconds = (3, 0.001) if options.quick else (options.rounds, 0.04)
     base, head = (_installed(revision) for revision in (options.base, options.head))
@@ -54,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _installed(revision: str) -> Path:
-    """Install a commit for this Python and return its folder; "" is the working tree, which is always reinstalled."""
+    """Install a commit for this Python version, and return its folder. "" is the working tree, which is reinstalled."""
     release = f"{sys.version_info.major}.{sys.version_info.minor}"
     if not revision:
         target = _BUILT / f"working-tree-{release}"
@@ -79,7 +81,7 @@ def _git(*arguments: str) -> str:
 
 
 def _install(source: Path, target: Path) -> None:
-    """Install with the native engine and this checkout's pins, so that both are compiled alike."""
+    """Install with the native engine and this checkout's pinned requirements, so that both sides are compiled alike."""
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")
     environment = {**os.environ, "TAGWIRE_BUILD": "require", "PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins}
@@ -102,7 +104,7 @@ def _worker(folder: Path) -> Iterator[Worker]:
 
 
 def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
-    """Return the times of both, and the ratio of the base's time to the head commit's."""
+    """Return the time of the base, the time of the head, and the ratio of base to head, as strings."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):

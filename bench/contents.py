@@ -1,7 +1,7 @@
-"""The content of the benchmark messages: plain data, the same for every library.
+"""The content of the benchmark messages, as plain data that is the same for every library.
 
-These are the messages that brokers and clients exchange most, in sizes of a large cluster. Broker and partition numbers
-are small, as in real clusters (CPython preallocates the ints from -5 to 256).
+Brokers and clients exchange these messages most. Their sizes are those of a large cluster. Broker and partition numbers
+are small, as in real clusters; this matters because CPython preallocates the ints from -5 to 256.
 """
 
 from random import Random
@@ -26,20 +26,20 @@ __all__ = [
 _TOPICS = 10
 _PARTITIONS = 10
 _RECORDS = Random(2025).randbytes(1024)
-"""A partition's record batches: opaque bytes that no codec parses."""
+"""The record batches of a partition. No library parses these bytes."""
 
 
 class ApiVersions(NamedTuple):
-    """Content of an ApiVersionsResponse."""
+    """The content of an ApiVersionsResponse."""
 
     error_code: int
     api_keys: list[tuple[int, int, int]]
-    """API key, lowest and highest version."""
+    """API key, lowest version and highest version."""
     throttle_time_ms: int
 
 
 class Broker(NamedTuple):
-    """A broker of a cluster."""
+    """A broker of a cluster, in a MetadataResponse."""
 
     node_id: int
     host: str
@@ -48,7 +48,7 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition of a topic."""
+    """A partition of a topic, in a MetadataResponse."""
 
     error_code: int
     partition_index: int
@@ -60,7 +60,7 @@ class Partition(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic of a cluster."""
+    """A topic of a cluster, in a MetadataResponse."""
 
     error_code: int
     name: str
@@ -70,7 +70,7 @@ class Topic(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """Content of a MetadataResponse."""
+    """The content of a MetadataResponse."""
 
     throttle_time_ms: int
     brokers: list[Broker]
@@ -80,13 +80,13 @@ class Metadata(NamedTuple):
 
 
 class Produce(NamedTuple):
-    """Content of a ProduceRequest."""
+    """The content of a ProduceRequest."""
 
     transactional_id: str | None
     acks: int
     timeout_ms: int
     topics: list[tuple[str, list[tuple[int, bytes]]]]
-    """Name, then index and records of each partition."""
+    """The name of each topic, then the index and the records of each partition."""
 
 
 class FetchedPartition(NamedTuple):
@@ -103,7 +103,7 @@ class FetchedPartition(NamedTuple):
 
 
 class Fetch(NamedTuple):
-    """Content of a FetchResponse."""
+    """The content of a FetchResponse."""
 
     throttle_time_ms: int
     error_code: int
@@ -121,7 +121,7 @@ class CommittedPartition(NamedTuple):
 
 
 class OffsetCommit(NamedTuple):
-    """Content of an OffsetCommitRequest."""
+    """The content of an OffsetCommitRequest."""
 
     group_id: str
     generation: int
@@ -131,19 +131,19 @@ class OffsetCommit(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """Content of a HeartbeatResponse."""
+    """The content of a HeartbeatResponse."""
 
     throttle_time_ms: int
     error_code: int
 
 
 def api_versions() -> ApiVersions:
-    """Return a broker with 60 APIs."""
+    """Return the ApiVersionsResponse of a broker with 60 APIs."""
     return ApiVersions(0, [(key, key % 3, 3 + key % 15) for key in range(60)], 123)
 
 
 def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Metadata:
-    """Return a cluster of 20 brokers with 1,000 topics of 12 partitions, each on three brokers."""
+    """Return the MetadataResponse of a cluster: 20 brokers, 1,000 topics of 12 partitions, three replicas each."""
     random = Random(7)
     return Metadata(
         0,
@@ -164,7 +164,7 @@ def _topic(number: int, partitions: int, brokers: int, random: Random) -> Topic:
 
 
 def produce() -> Produce:
-    """Return 10 topics of 10 partitions, with 1 KiB of records each."""
+    """Return a ProduceRequest for 10 topics of 10 partitions, with 1 KiB of records each."""
     return Produce(None, -1, 30000, [(f"topic-{topic}", _batches()) for topic in range(_TOPICS)])
 
 
@@ -173,7 +173,7 @@ def _batches() -> list[tuple[int, bytes]]:
 
 
 def fetch() -> Fetch:
-    """Return 10 topics of 10 partitions, with 1 KiB of records each."""
+    """Return a FetchResponse for 10 topics of 10 partitions, with 1 KiB of records each."""
     partitions = [
         FetchedPartition(index, 0, 100000 + index, 99990 + index, 10, None, -1, _RECORDS)
         for index in range(_PARTITIONS)
@@ -182,12 +182,12 @@ def fetch() -> Fetch:
 
 
 def offset_commit() -> OffsetCommit:
-    """Return a consumer's 100 partitions of one topic."""
+    """Return the OffsetCommitRequest of a consumer with 100 partitions of one topic."""
     partitions = [CommittedPartition(index, 1_000_000 + index * 37, 7, "meta") for index in range(100)]
     member = "member-9c9b3a6e-7d0e-4d55-8b3c-0a3f9b7f5f11"
     return OffsetCommit("my-consumer-group", 42, member, None, [("topic-orders", partitions)])
 
 
 def heartbeat() -> Heartbeat:
-    """Return the smallest response, which measures the overhead of a call."""
+    """Return the smallest response, a HeartbeatResponse, which measures the overhead of a call."""
     return Heartbeat(0, 0)

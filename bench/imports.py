@@ -1,7 +1,7 @@
-"""Measure the cost of imports: the median CPU time of many fresh processes.
+"""Measure the cost of imports as the median CPU time of many new processes.
 
-The clock starts after the interpreter's startup. Each process only gets the package folders (`-I -S`), so that the
-environment's startup files import nothing in advance. The first run is not counted, because it compiles the modules.
+The clock starts after the interpreter's startup. Each process gets only the package folders (`-I -S`), so that no
+startup file of the environment imports modules in advance. The first run is not counted, because it compiles modules.
 """
 
 import os
@@ -19,7 +19,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""`library`, `step`, `milliseconds`, `modules` (how many it loads)."""
+"""A measured step with the keys `library`, `step`, `milliseconds`, and `modules`, the number of modules it loaded."""
 
 _STEPS: Final = {
     "tagwire": (
@@ -56,7 +56,7 @@ for step in sys.argv[2:]:
     exec(code)
     print(thread_time() - start, len(sys.modules) - before)
 """
-"""Imports the modules of every Python startup first, which would otherwise be free for some libraries."""
+"""The script that measures steps. It first imports what Python's startup loads, which isn't part of any step."""
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
@@ -68,7 +68,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
                 run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
-                if number:  # the first run only compiles
+                if number:  # the first run compiles the modules
                     runs[library].append(run)
     return [
         {
@@ -83,13 +83,13 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
 
 
 def _folders(packages: Iterable[str]) -> list[str]:
-    """Return the folders of packages, in import path order."""
+    """Return the folders that contain the packages, in the order of the import path."""
     found = {str(Path(str(import_module(name).__file__)).parents[1]) for name in packages}
     return sorted(found, key=sys.path.index)
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """Return CPU seconds and number of loaded modules per step, measured in a new process."""
+    """Measure steps in a new process. Return the CPU seconds and the number of loaded modules for each step."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

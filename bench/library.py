@@ -1,9 +1,9 @@
-"""A common interface of all libraries: how each builds, encodes and decodes the benchmark messages.
+"""The common interface of all libraries: how each library builds, encodes and decodes the benchmark messages.
 
-Each library builds its message from the same content, as its users would. A library without the version uses its
-closest one, which the results mention; that is less work per message, never more.
+Each library builds its message from the same content, as its users would. A library that does not have the benchmark's
+version of a message uses the closest version, which the results mention; it then has less work per message, never more.
 
-Peers are imported by name, so that these modules load and type-check without them.
+Other libraries are imported by name, so that these modules can be loaded and type-checked without them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,34 +21,34 @@ VERSIONS: Final = {
     "OffsetCommitRequest": 8,
     "HeartbeatResponse": 4,
 }
-"""The messages of the benchmark, and the version of each."""
+"""The benchmark's messages, and the version of each message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A library's implementation for one message."""
+    """The functions that a library provides for one benchmark message."""
 
     version: int | None
-    """The message version; None if the library has the same content in its own format."""
+    """The message version; None if the library encodes the same content in a format of its own."""
     make: Callable[[], Any]
-    """Make the message from its content, as an application does before encoding."""
+    """Build the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     untracked: Callable[[bytes], Any] | None = None
-    """Decode to objects that the garbage collector does not track, if supported."""
+    """Decode to objects that the garbage collector does not track; None if the library can't."""
     views: Callable[[bytes], Any] | None = None
-    """Decode without copying bytes fields, if supported."""
+    """Decode without copying the contents of bytes fields; None if the library can't."""
 
 
 class Library:
-    """A library, imported when an object is created."""
+    """A library in the benchmark. Creating an object imports the library."""
 
     name: str
-    """The name on the Python package index."""
+    """The library's name on PyPI, the Python package index."""
 
     @property
     def installed(self) -> str:
-        """Return the installed version."""
+        """The installed version of the library."""
         return installed_version(self.name)
 
     def contenders(self) -> Mapping[str, Contender]:
@@ -56,5 +56,5 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of such a struct, or None for other values. See `touching`."""
+        """Return a function that reads all fields of structs like `value`; None if `value` isn't a struct."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""tagwire's contenders: generated classes with all strict checks, in the current engine and in the pure one."""
+"""tagwire's contenders: generated classes with all strict checks, in the current engine and in the pure engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,20 +13,20 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """tagwire, called as its users call it."""
+    """tagwire as its users call it, with the current engine."""
 
     name = "tagwire"
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # the version in use, even if it is not installed
+        return str(import_module("tagwire").__version__)  # the version in use, even if it isn't installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Include fields of other versions, because users see their defaults."""
+        """Return a function that also reads fields of other versions, because users see their defaults."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 
@@ -42,7 +42,7 @@ class Tagwire(Library):
 
 
 class PureTagwire(Tagwire):
-    """The same classes with the pure engine, which is used if there is no native one."""
+    """The same classes with the pure Python engine, which tagwire uses if the native engine isn't available."""
 
     name = "tagwire, pure"
 

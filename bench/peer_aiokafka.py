@@ -1,4 +1,4 @@
-"""aiokafka's contenders: interpreted schemas of tuples, in older versions, because it has no flexible ones."""
+"""aiokafka's contenders: interpreted schemas of tuples, in older versions, because it has no flexible versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["AioKafka"]
 
 
 class AioKafka(Library):
-    """aiokafka: messages are plain tuples in a struct."""
+    """aiokafka, whose messages hold plain tuples."""
 
     name = "aiokafka"
 
@@ -27,7 +27,7 @@ class AioKafka(Library):
         }
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        if isinstance(value, tuple):  # structs in a message; arrays are lists
+        if isinstance(value, tuple):  # structs in a message are tuples, arrays are lists
             return tuple
         schema = getattr(value, "SCHEMA", None)
         return None if schema is None else attributes(schema.names)
@@ -44,7 +44,7 @@ def _api_versions(cls: Any) -> Callable[[], Any]:
 
 
 def _metadata(cls: Any) -> Callable[[], Any]:
-    """Version 5 has no topic id and no leader epoch."""
+    """Return a function that builds version 5, which has no topic ID and no leader epoch."""
     throttle_time_ms, brokers, cluster_id, controller_id, topics = contents.metadata()
     return lambda: cls(
         throttle_time_ms,
@@ -82,7 +82,7 @@ def _fetch(cls: Any) -> Callable[[], Any]:
 
 
 def _offset_commit(cls: Any) -> Callable[[], Any]:
-    """Version 3 has a retention time and no leader epoch."""
+    """Return a function that builds version 3, which has a retention time and no leader epoch."""
     group, generation, member, _, topics = contents.offset_commit()
     return lambda: cls(
         group,

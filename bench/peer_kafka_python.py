@@ -12,7 +12,7 @@ __all__ = ["KafkaPython"]
 
 
 class KafkaPython(Library):
-    """kafka-python: one class for all versions; the version is an argument."""
+    """kafka-python, which has one class for all versions of a message. The version is an argument."""
 
     name = "kafka-python"
 
@@ -35,7 +35,7 @@ class KafkaPython(Library):
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
     version = VERSIONS[cls.__name__]
-    # A decoded message knows its version, and `encode(version=...)` fails for it.
+    # A decoded message knows its version, and calling its `encode` with `version` would fail.
     return Contender(
         version, make(cls, version), lambda message: message.encode(), lambda data: cls.decode(data, version=version)
     )

@@ -1,4 +1,4 @@
-"""kio's contenders: frozen dataclasses for each version, decoded by its Rust extension, encoded in Python."""
+"""kio's contenders: frozen dataclasses for each version, which a Rust extension decodes and Python code encodes."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ Make = Callable[[Any], Callable[[], Any]]
 
 
 class Kio(Library):
-    """kio has a module for each version of each message."""
+    """kio, which has a module for each version of each message."""
 
     name = "kio"
 

@@ -1,4 +1,4 @@
-"""msgspec's contenders: the same content as MessagePack arrays, in C structs. Another format, so without versions."""
+"""msgspec's contenders: the same content as MessagePack arrays, in structs implemented in C, without versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """The fastest objects of fixed shape in Python, and their size in another format."""
+    """msgspec, which has the fastest objects with fixed fields in Python. It encodes them as MessagePack here."""
 
     name = "msgspec"
 
@@ -35,7 +35,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # In functions, as for the other libraries: a call costs as much as encoding a small message.
+        # Lambdas as for the other libraries, since a call takes as long as encoding a small message.
         return Contender(
             None,
             make,

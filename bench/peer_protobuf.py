@@ -1,7 +1,7 @@
-"""protobuf's contenders: the same content in its own format, in messages of its C library, without versions.
+"""protobuf's contenders: the same content in protobuf's own format, in messages of its C library, without versions.
 
-It makes a Python object of a field only on access, so its decoding leaves most of the work to the reader. The
-descriptors are built here, because a compiler of .proto files is not part of the comparison.
+protobuf creates the Python object for a field only on access, so its decoding leaves most of the work to the reader of
+the fields. The descriptors are built here, so that the comparison needs no compiler for .proto files.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ _HEARTBEAT: Final = {"Heartbeat": "throttle_time_ms:int32 error_code:int32"}
 
 
 class Protobuf(Library):
-    """An alternative for teams that prefer a general format to Kafka's."""
+    """protobuf, an alternative for teams that prefer a general format to Kafka's."""
 
     name = "protobuf"
 
@@ -61,7 +61,7 @@ class Protobuf(Library):
         return Contender(None, make, lambda message: message.SerializeToString(), lambda data: cls.FromString(data))
 
     def _class(self, shapes: Mapping[str, str]) -> Any:
-        """Return the class of the last shape; each shape is `field:type` in the order of numbers."""
+        """Return the class of the last shape. A shape has `field:type` items in the order of field numbers."""
         file = self._descriptors.FileDescriptorProto(name=f"{list(shapes)[-1]}.proto", package="bench", syntax="proto3")
         for name, fields in shapes.items():
             message = file.message_type.add(name=name)

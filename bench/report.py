@@ -1,4 +1,4 @@
-"""Format results as a table for a terminal."""
+"""Format benchmark results as a table for a terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from timing import Ratio
 __all__ = ["Table", "aligned", "speed_table", "time_text"]
 
 Table = list[tuple[str, ...]]
-"""The first row is the header."""
+"""Rows of cells. The first row is the header."""
 
 
 def speed_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the time of a call and, for each peer, the ratio to tagwire's time."""
+    """Return a table with the time per call for each library, and for other libraries the ratio to tagwire's time."""
     names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:
@@ -30,14 +30,14 @@ def _compared(row: dict[str, Any], name: str) -> str:
 
 
 def time_text(microseconds: float | None) -> str:
-    """Return a time in three digits, or "" if it was not measured."""
+    """Return a time with three digits and its unit; "" if the time was not measured."""
     if microseconds is None:
         return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
 
 
 def aligned(table: Table) -> str:
-    """Return a table for a terminal."""
+    """Return a table as text, with aligned columns."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
     return "\n".join(lines)

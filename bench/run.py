@@ -1,6 +1,6 @@
-"""Compare tagwire with its peers: a table of CPU times, in a few minutes. `make bench` runs this.
+"""Compare tagwire's speed with other libraries, in a table of CPU times. Takes a few minutes. `make bench` runs this.
 
-`--quick` only shows that everything works; its numbers are meaningless. docs/benchmarks.md explains the table.
+`--quick` only checks that everything works; its numbers are meaningless. docs/benchmarks.md explains the table.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _LIBRARIES: Final = (Tagwire, PureTagwire, Kio, KafkaPython, AioKafka, Msgspec, 
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print."""
+    """Measure all libraries, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
     rounds, seconds = (3, 0.001) if parser.parse_args(arguments).quick else (21, 0.04)

@@ -1,4 +1,4 @@
-"""Encode, decode, decode and read everything, construct and encode: each message, each library, in one process."""
+"""Measure operations on each message with each library in one process: encode, decode, read, construct."""
 
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -12,11 +12,14 @@ __all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed", "operations
 
 OPERATIONS: Final = ("decode", "decode gc=False", "decode views=True", "decode+touch all", "encode", "construct+encode")
 _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
-"""Messages with bytes fields that are worth a view."""
+"""Messages with large bytes fields, for which decoding to views makes a difference."""
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]
-"""`message`, `version`, `size`, `operation`; by library `versions`, `microseconds` and, for the peers, `ratios`."""
+"""A result: `message`, `version`, `size`, `operation`, and dicts by library.
+
+The dicts are `versions`, `microseconds` and, except for tagwire itself, `ratios`.
+"""
 
 
 def measure_speed(
@@ -38,12 +41,15 @@ def measure_speed(
 
 
 def operations(message: str) -> list[str]:
-    """Return the operations measured for a message."""
+    """Return the names of the operations that are measured for a message."""
     return [each for each in OPERATIONS if each != "decode views=True" or message in _WITH_VIEWS]
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that libraries of one version write equal bytes, and that all write back what they read."""
+    """Check that libraries with the same version encode to the same bytes, and that each re-encodes what it decoded.
+
+    Raises SystemExit for a difference.
+    """
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
         expected = ours.encode(ours.make())
@@ -74,7 +80,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return an operation as a call. A library without `gc=False` or views uses its plain decoding."""
+    """Return a function that performs an operation. A library without `gc=False` or views uses its plain decoding."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -1,7 +1,7 @@
-"""Timing on shared machines: CPU time of the thread, interleaved contenders, medians and ratios with their spread.
+"""Timing on shared machines: CPU time of the thread, interleaved contenders, and medians and ratios with their spread.
 
-Wall time depends on the machine's load; CPU time mostly does not. The remaining effects (caches, clock rates) drift
-slowly, so every round runs each contender once, in random order, and ratios compare times of the same round.
+Wall time depends on the machine's load, CPU time mostly doesn't. Other effects (caches, clock rates) change slowly.
+Therefore, every round runs each contender once, in random order, and ratios compare times of the same round.
 """
 
 import gc
@@ -15,7 +15,7 @@ __all__ = ["Ratio", "interleaved", "ratio"]
 
 
 class Ratio(NamedTuple):
-    """How many times longer one contender took than another: the median over the rounds, and the quartiles."""
+    """How many times longer one contender took than another: the median over the rounds, with the quartiles."""
 
     middle: float
     low: float
@@ -28,13 +28,13 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """Return the CPU seconds per call by name, one value per round; each runs for about `seconds` in each round."""
+    """Return for each name the CPU seconds per call in each round. A call is repeated for about `seconds`."""
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # skips the benchmark's own objects; the collector stays on, as in an application
+    gc.freeze()  # excludes the benchmark's own objects; the collector stays on, as in an application
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
@@ -58,7 +58,7 @@ def _once(function: Callable[[], object], calls: int) -> float:
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """Return their time relative to ours, round by round."""
+    """Return the ratio of their time to ours, computed for each round."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     if len(ratios) < 2:
         return Ratio(*ratios, *ratios, *ratios)

@@ -1,7 +1,8 @@
-"""Read a whole decoded message: every field of every struct, every element of every array.
+"""Read a whole decoded message: every field of every struct, and every element of every array.
 
-Some libraries decode lazily and others at once; a program that reads everything pays for both steps. The reader is made
-from a decoded message and works alike for all libraries, with one C call per struct, so that the time is the library's.
+Some libraries decode a message at once, others decode fields on access. A program that reads everything pays for all
+steps. The reader is made from a sample message and works alike for all libraries. It makes one C call per struct, so
+most of the measured time is the library's.
 """
 
 from collections import deque
@@ -12,11 +13,11 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""Returns a function that reads all fields of such a struct, or None if the object is not a struct."""
+"""A function that returns a reader of all fields of structs like its argument, or None if it isn't a struct."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that reads these attributes of a struct, at least two."""
+    """Return a function that reads these attributes of a struct. Raises SystemExit for fewer than two names."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)
@@ -31,7 +32,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # a tuple's elements exist already; others are created, or at least read
+        return tuple  # reads the elements, which may create them
     return lambda array: deque(map(element, array), 0)
 
 

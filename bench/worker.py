@@ -1,7 +1,7 @@
-"""Time one installation of tagwire for `compare`, which puts the installation on the path. Reads a question and prints
-an answer per line.
+"""Measure one installation of tagwire for `compare`, which puts the installation on the import path.
 
-A question is a message, an operation and seconds, separated by tabs; the answer is seconds per call, or an error.
+Each line of the input is a question: a message, an operation and a number of seconds, separated by tabs. Each line of
+the output is the answer: seconds per call, or an error.
 """
 
 import sys
@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer questions until the input ends."""
     tagwire = Tagwire()
     contenders = tagwire.contenders()
     known: dict[str, Callable[[], object]] = {}

@@ -2,9 +2,7 @@
 
 
 cdef class Encoder:
-    """An encoder from the columns of `message` to a column `value` of bytes. In `root`, an error column may be next to
-    it.
-    """
+    """An encoder from the columns of `message` to the column `value` of `root`, which may also have an error column."""
 
     cdef Shape shape
     cdef Shape results

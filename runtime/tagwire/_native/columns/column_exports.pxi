@@ -70,9 +70,7 @@ cdef class Chunk:
 
 
 cdef class ArrowStream:
-    """Arrow arrays of the same type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and
-    nanoarrow.
-    """
+    """Arrow arrays of one type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and nanoarrow."""
 
     cdef Shape shape
     cdef object root

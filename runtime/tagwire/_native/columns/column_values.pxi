@@ -2,8 +2,7 @@
 
 
 cdef class Sources:
-    """The sources of a shape's columns: for each column an array, or a constant if the input does not have this field.
-    """
+    """The source of each column of a shape: an array, or a constant if the input does not have this field."""
 
     cdef Shape shape
     cdef Imported rows

@@ -39,9 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Set how the plan of a batch is chosen. Raises NotNative if the position of the magic byte does not allow a
-        choice.
-        """
+        """Set how a batch's plan is chosen. Raises NotNative if the magic byte at its position isn't enough."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions

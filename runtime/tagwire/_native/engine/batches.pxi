@@ -1,5 +1,4 @@
-"""Read and build batches of magic 2, each in one native call. A result of None means that Python must handle the batch.
-"""
+"""Read and build batches of magic 2, each in one native call. The result None means that Python must do it."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -99,9 +98,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over the records of a batch; None if the batch was read before, is compressed or has
-        limits.
-        """
+        """Return an iterator over the records of a batch; None if it was read before, is compressed or has limits."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])

@@ -71,9 +71,7 @@ cdef class Choosing:
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return structs for the chosen fields among `fields`. `names` has their names, or is the name of a single
-        field.
-        """
+        """Return structs for the chosen ones among `fields`, whose names are `names` (a string for a single field)."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -146,9 +144,7 @@ cdef class Choosing:
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a hole, which sets a value if a field is absent, for each column below a step. `value` is the step's
-        default.
-        """
+        """Add the default of each column below a step, for an absent field. `value` is the default of the step."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")

@@ -126,8 +126,7 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Let C construct objects of the class, while its `__init__` is `init`. Return True if Python did so until now.
-        """
+        """Let C construct the class while its `__init__` is `init`. Return True if Python did so until now."""
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
@@ -140,8 +139,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts a field's argument (see `message.constructors`). None means the unknown tags.
-    """
+    """Return how the constructor converts a field's argument (see `message.constructors`). None: unknown tags."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:

@@ -99,9 +99,7 @@ cdef class Gathering:
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write an element from its arguments, and return whether that was possible. An offset of None means the next
-        offset.
-        """
+        """Write an element from its arguments. Return whether that was possible. The offset None means the next one."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -267,8 +265,7 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Sort arguments into the order of GIVEN_NAMES as borrowed references. Return False if Python must handle the call.
-    """
+    """Store arguments in the order of GIVEN_NAMES, borrowed. Return False if Python must handle the call."""
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)

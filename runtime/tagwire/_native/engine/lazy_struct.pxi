@@ -11,8 +11,7 @@ cdef object DELETED = object()  # marks a slot after `del`, since an empty slot 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """A descriptor for an attribute whose default is a struct. It replaces the slot's own descriptor in the data class.
-    """
+    """A descriptor for an attribute whose default is a struct. It replaces the slot's own descriptor in the class."""
 
     cdef object owner
     cdef object member

@@ -181,9 +181,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether all values that decoding stores in an object are atomic (see tracking.h). Bytes are, views are
-    not.
-    """
+    """Return whether all values that decoding stores in an object are atomic: see tracking.h. Views are not atomic."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):

@@ -59,8 +59,7 @@ cdef class PlanBuilder:
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields on the wire. Consecutive fields of fixed width form a run, which needs only one size check.
-        """
+        """Return the fields on the wire. Consecutive fields of fixed width form a run, which needs one size check."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         cdef bint has_bools = False

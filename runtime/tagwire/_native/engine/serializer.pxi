@@ -136,8 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Let the interpreter decode bytes that the plan rejected or can't decode. It skips the valid arrays in `good`.
-        """
+        """Let the interpreter decode bytes that the plan rejected or can't decode. It skips arrays in `good`."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -222,8 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Return the size of a message by writing it without keeping the bytes; the interpreter handles what C rejects.
-        """
+        """Return the size of a message by writing it without keeping bytes. The interpreter handles what C rejects."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]

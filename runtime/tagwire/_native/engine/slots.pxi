@@ -104,9 +104,7 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """Find the small ints that CPython keeps in an array, so that an address inside the array identifies such an
-        int.
-        """
+        """Find the small ints that CPython keeps in an array. An address inside the array identifies such an int."""
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1

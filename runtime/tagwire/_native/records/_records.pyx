@@ -248,8 +248,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """Encoded records for a new batch. Deltas are relative to its offset, and to its timestamp or the first record's.
-    """
+    """The encoded records of a new batch, with deltas relative to its offset and its (or the first) timestamp."""
 
     cdef tw_run run
 

@@ -96,8 +96,7 @@ cdef class HeaderSearch:
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
-        """Return the checksum of a range. Its positions are relative to the window, but may be outside of the window.
-        """
+        """Return the checksum of a range, whose positions are relative to the window but may be outside of it."""
         cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
         cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
         return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
