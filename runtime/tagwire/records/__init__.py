@@ -1,10 +1,10 @@
 """Read, build and convert batches of records, in every format of Kafka and of the proposals.
 
     committed                          the records of a fetched partition, as a consumer sees them
-    read_batches                       batches out of bytes
+    read_batches                       read batches from bytes
     RecordBatch, Record                a batch and a record
-    BatchBuilder, build                batches out of records
-    convert                            a batch to another format, with what is lost
+    BatchBuilder, build                build batches from records
+    convert                            convert a batch to another format, and list the losses
     decode_records, convert_records    the records in requests and responses
     open_records                       decoded records in a trace
     Headers, IntHeaders, ProducerRecord, ConsumerRecord

@@ -1,4 +1,4 @@
-"""A batch of records. The header is read at once, the records on demand, and the bytes are kept unchanged."""
+"""A batch of records. The header is decoded at once, the records on demand, and the bytes are kept unchanged."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -22,8 +22,8 @@ def read_batch(
 ) -> "RecordBatch":
     """Return the batch, or outermost message, at `pos`, after verifying its checksum unless `outline` is true.
 
-    With `strict=False`, its records are read later as Kafka reads them. Raises DecodeError (with the offset in `buf`),
-    LimitError.
+    With `strict=False`, iterating the batch reads its records as Kafka does. Raises DecodeError (with the offset in
+    `buf`), LimitError.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
@@ -83,7 +83,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The values of the header; for batches that the native engine has checked in one call, read on first use."""
+        """The header values. If the native engine has checked the batch in one call, they are decoded on first use."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
@@ -98,7 +98,7 @@ class RecordBatch:
 
     @property
     def limits(self) -> Limits:
-        """The limits on the records."""
+        """The limits that apply when the records are read."""
         return self._limits
 
     @property
@@ -147,7 +147,7 @@ class RecordBatch:
 
     @property
     def last_offset(self) -> int:
-        """The last offset, even if compaction has removed the record."""
+        """The last offset, even if compaction has removed the record at that offset."""
         header = self._header
         if self._format.records is None and not self._format.role(header, "base_offset"):  # common in client wrappers
             return self._bounds[1]
@@ -160,12 +160,12 @@ class RecordBatch:
 
     @property
     def max_timestamp(self) -> int:
-        """The highest timestamp, or the broker's."""
+        """The highest timestamp of the records, or the broker's append time."""
         return max_timestamp(self._format, self._header)
 
     @property
     def partition_leader_epoch(self) -> int:
-        """The leader's epoch, or -1."""
+        """The epoch of the partition leader, or -1."""
         return self._format.role(self._header, "partition_leader_epoch")
 
     @property
@@ -255,7 +255,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the producer's timestamps, which append time otherwise hides, if they are stored."""
+        """Yield the records with the producer's timestamps, if they are stored, even if append time replaces them."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
@@ -267,7 +267,7 @@ class RecordBatch:
         return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
 
     def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-        """Yield the records from `index` on, by the layout: see `Walk.by_layout`."""
+        """Yield the records from `index` on with the layout interpreter: see `Walk.by_layout`."""
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
@@ -284,7 +284,7 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a walk over them; not for messages. Raises DecodeError, LimitError."""
+        """Decompress the records and return a `Walk` over them; not for messages. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
         if self.codec == "none" or not (len(payload) or self.count):  # empty batches may have no bytes
@@ -314,7 +314,7 @@ class RecordBatch:
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """Return a copy with other header fields, such as fields that a broker sets; the records stay compressed.
+        """Return a copy with changed header fields, such as fields that a broker sets; the records stay compressed.
 
         Raises EncodeError for a value that the format can't represent, or a field that it does not have.
         """
@@ -333,7 +333,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copy only the bytes of this batch; errors in the copy's records count positions from its first byte."""
+        """Pickle or copy only the bytes of this batch. Error positions in the copy count from its first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

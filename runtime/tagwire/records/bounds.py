@@ -1,7 +1,7 @@
 """Enforce the limits on records and headers while a batch is iterated by any reader.
 
-Records are read one at a time, so a batch beyond a limit is never in memory as a whole. A batch with a count in its
-header is rejected before its first record.
+Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the header has a
+record count above the limit, the batch is rejected before its first record.
 """
 
 from collections.abc import Iterator

@@ -51,7 +51,7 @@ _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "a
 
 
 class BatchBuilder:
-    """Builds a batch. Attributes that the format can't represent must be unset: -1, False, None."""
+    """Builds a batch. Attributes that the format can't represent must keep their defaults: -1, False, None."""
 
     __slots__ = (
         "__weakref__",
@@ -104,12 +104,12 @@ class BatchBuilder:
         attribute_bits: int = 0,
         wrapper_key: bytes | None = None,
     ) -> None:
-        """`append_time` is the broker's, with `timestamp_type="append"`. Offsets and timestamps default to the
-        records'.
+        """Set the properties of the batch. Offsets and timestamps default to those of the records.
 
-        `as_read` is for copies of stored records: null values without the tombstone flag, which producers may not write
-        but every reader keeps, are written unchanged. `attribute_bits` are unnamed bits in the attributes of the
-        original batch or wrapper, and `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
+        `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copies of stored
+        records: null values without the tombstone flag, which producers may not write but every reader keeps, are
+        written unchanged. `attribute_bits` are unnamed bits in the attributes of the original batch or wrapper, and
+        `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -177,12 +177,12 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """The pure engine's version."""
+    """`append` of the pure Python engine."""
     if not TYPE_CHECKING:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Start writing appended records natively; return whether the native engine can."""
+        """Start encoding appended records with the native engine; return whether the engine can."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -193,7 +193,7 @@ class BatchBuilder:
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, in a list that may be changed. Access makes an object for each record."""
+        """The records so far, in a list that callers may change. Access makes an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
@@ -239,8 +239,8 @@ class BatchBuilder:
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
         """Build a batch of these records, holding only a few thousand of them as objects at a time.
 
-        In formats with a bit for it, the records' own attributes are left out unless `has_attributes`. Raises
-        EncodeError.
+        In formats with the bit `ignore_message_attributes`, records are written without attributes unless
+        `has_attributes`. Raises EncodeError.
         """
         self._records = list(islice(records, AT_ONCE))
         if len(self._records) < AT_ONCE:
@@ -256,7 +256,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Return the joined results of `write` for the current records and for `more`, and the number of records."""
+        """Call `write` for the current records and for `more`; return the joined results and the record count."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -311,7 +311,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for properties that the batch has no field for, and would silently leave out."""
+        """Raise EncodeError for properties that would be silently left out, because the batch has no field for them."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -391,7 +391,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        with suppress(TypeError, ValueError, AttributeError):  # the headers have no order; reported below
+        with suppress(TypeError, ValueError, AttributeError):  # invalid headers can't be sorted; reported below
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
@@ -483,7 +483,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Whether records have no attributes byte: the builder's setting, or whether no record has attributes."""
+        """Whether records are written without an attributes byte; by default, if no record has attributes."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

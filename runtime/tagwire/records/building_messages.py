@@ -45,7 +45,7 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
     """Encode the messages, with offsets relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
-    with suppress(TypeError, ValueError, AttributeError):  # the headers have no order; reported below
+    with suppress(TypeError, ValueError, AttributeError):  # invalid headers can't be sorted; reported below
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
             written = write_natively(format, records, {}, base, 0)

@@ -1,8 +1,8 @@
 """The records of producers and consumers, with the members that the proposals add.
 
 KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`, `is_tombstone`. Header keys are strings, which may
-repeat, or the int32 of KIP-82's first draft: then a key has one value, and setting it again replaces the value. A key
-that is a member of a register is written and read by its codec, if it has one.
+repeat, or int32 numbers (KIP-82's first draft), which have one value each: setting a key again replaces its value. If a
+key is a member of a register and has a codec, the codec encodes and decodes its values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """The members of both kinds of records. They compare by all their values, as `Record` does."""
+    """The members that producer and consumer records share. They compare by all their values, as `Record` does."""
 
     __slots__ = ("_headers",)
 
@@ -67,7 +67,7 @@ class _ClientRecord:
 
     @property
     def headers(self) -> Headers | IntHeaders:
-        """The multimap of string keys or the map of int keys; if empty, the `format` decides, by default a multimap."""
+        """A multimap of string keys or a map of int keys; if empty, `format` decides which, by default a multimap."""
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
@@ -117,8 +117,8 @@ class ProducerRecord(_ClientRecord):
         """A null value is a tombstone by default; `tombstone=True` makes any value a tombstone.
 
         `allow_reserved` lets `headers` have keys that the proposal reserves. `format` determines the kind of headers if
-        there are none. Raises EncodeError for a null value with `tombstone=False`: an old reader would take it for a
-        delete.
+        there are none. Raises EncodeError for a null value with `tombstone=False`, because an old reader would mistake
+        the record for a delete.
         """
         self.topic = topic
         self.value = value
@@ -133,7 +133,7 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes its key in a compacted topic: by the flag, else by a null value (KIP-87)."""
+        """Whether the record deletes its key in a compacted topic: the flag or, without one, a null value (KIP-87)."""
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter
@@ -162,7 +162,7 @@ class ProducerRecord(_ClientRecord):
         *,
         allow_reserved: bool = False,
     ) -> None:
-        """Set a header; a value with an int key replaces the old one, a string key is added.
+        """Set a header. An int key gets the value instead of its old one; a string key gets one more header.
 
         `serializer` encodes the value; by default, the codec of a register's key. Raises EncodeError if the result is
         not bytes, for an int key outside int32, and for a key that the proposal reserves (unless that is allowed).
@@ -202,7 +202,7 @@ class ProducerRecord(_ClientRecord):
     def record(self, offset: int = 0) -> Record:
         """Return the record for a batch. Raises EncodeError for a null value with `tombstone=False`.
 
-        Headers with int keys get the order of the batch's format when the batch is built.
+        Headers with int keys are sorted when the batch is built, because their order depends on its format.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
@@ -275,7 +275,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return the headers by the type of their keys; if there are none, by the record's format."""
+    """Return headers of the kind that the keys have; without headers, of the kind that the record's format has."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

@@ -1,7 +1,7 @@
 """Control records: markers that brokers write among the records.
 
-The key is two int16, the version and the type of the marker. The value is decoded as a message of the archive; without
-the archive, the value stays bytes.
+The key of a control record consists of two int16 numbers: the version and the type of the marker. The value is decoded
+as a message of the archive; without the archive, the value stays bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONTROL_TYPES: Final = {
     5: ("kraft_version", "KRaftVersionRecord"),
     6: ("kraft_voters", "VotersRecord"),
 }
-"""The name of each marker type, by number, and the message in its value."""
+"""By type number: the name of each marker type, and the message in its value."""
 
 
 class ControlRecord:
@@ -89,7 +89,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value after its version, which in transaction markers precedes the message."""
+    """Decode a value by the version in its first two bytes. In transaction markers, the message begins after them."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -1,7 +1,7 @@
 """Convert a batch to another format, and report what was lost.
 
-Everything that the other format can represent is kept; everything else is reported field by field, so that losses never
-go unnoticed. A conversion without losses can be undone: the reverse conversion gives the same records and batch.
+Values that the other format can't represent are reported field by field, so that losses never go unnoticed. A
+conversion without losses can be undone: the reverse conversion gives the same records and batch.
 """
 
 from collections import deque
@@ -59,8 +59,8 @@ def convert(
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
     """Convert a batch to another format; return the new batch and the losses.
 
-    `compression` is the codec of the new batch, by default the same as before. With `on_loss="error"` the first loss is
-    an EncodeError instead. Raises FormatError for an unknown format, DecodeError for invalid records in the batch.
+    `compression` is the codec of the new batch, by default the same as before. With `on_loss="error"` the first loss
+    raises an EncodeError. Raises FormatError for an unknown format, DecodeError for invalid records in the batch.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -142,7 +142,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return what only the same format can represent: attribute bits without a name, and a wrapper's key."""
+        """Return the values that only the same format can represent: unnamed attribute bits, and a wrapper's key."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
@@ -172,7 +172,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return whether records have an attributes byte, if the batch has a bit for this."""
+        """Return the `ignore_message_attributes` setting of the new batch, if the old batch has such a bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -213,7 +213,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the last offset, or the last record's offset if the distance does not fit into the target's field."""
+        """Return the last offset, or the last record's offset if the delta does not fit into the target's field."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:

@@ -1,8 +1,8 @@
 """A record format for reading and building, made from the layout of any spec.
 
-This module has no code for particular formats. The name of a field tells its role, and `VOCABULARY` lists these names;
-any format that uses them can be read, built and converted, including your own. Fields that a format does not have get
-the value that means none.
+This module has no code for particular formats. A field's name determines its role, and `VOCABULARY` lists these names;
+any format that uses them can be read, built and converted, including your own. If a format does not have a field,
+readers get the value that means "none".
 
 There are two shapes: a batch ends with an array of records; a message is a single record, or a wrapper whose value
 holds other messages.
@@ -61,10 +61,10 @@ class Format:
         self.source: str | type[RecordFormat] | Layout = source
         """The layout or class that the format was made from; worker processes use it to rebuild the format."""
         self.root = _bare(layout.root)
-        """The layout with dicts for values."""
+        """The layout without classes, so that decoded structs are dicts."""
         items = {item.name: item for item in self.root.items}
         self.fields = {role: items[name] for role, names in VOCABULARY.items() for name in names if name in items}
-        """The item of each role that the format has."""
+        """The layout item of each role that the format has."""
         self.records = self.fields.get("records")
         """The array of records; None in message set formats."""
         for role in ("base_offset", "attributes"):
@@ -124,7 +124,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of everything but the records, which are a field of bytes, still compressed."""
+        """The layout of a batch whose records are a single field of bytes, still compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -137,7 +137,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The header layout with an unverified number for the checksum, for readers that skip records."""
+        """The header layout with the checksum as an unverified number, for readers that skip records."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items
@@ -196,7 +196,7 @@ class Format:
 
 
 def _bare(struct: StructLayout) -> StructLayout:
-    """Return the struct with dicts for values, including nested structs."""
+    """Return the struct layout without classes, also in nested structs, so that decoded structs are dicts."""
     return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
 
 

@@ -1,10 +1,10 @@
 """The set of record formats that a reader accepts, by magic byte.
 
-A log outlives its first format, so its segments may hold several, even within one file. The magic byte tells the format
-of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims; the other
-bytes keep their formats. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
+A log may outlive its first format and contain several, even within one file. The magic byte identifies the format of
+each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims; the other bytes
+keep their formats. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
 
-Most formats have the magic byte at the same position. The draft of v3 has a length of varying size before it, so each
+Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes it, so each
 position must be tried. If bytes fit two formats, their checksums decide.
 """
 
@@ -68,7 +68,7 @@ class FormatSet:
         self.by_magic = {each.magic: each for each in self.formats if each.header_positions.magic_at == MAGIC_AT}
         """The formats with their magic byte at the usual position."""
         self.tried = tuple(each for each in self.formats if each.header_positions.magic_at != MAGIC_AT)
-        """The other formats."""
+        """The formats with their magic byte at another position."""
 
     @property
     def name(self) -> str:
@@ -104,7 +104,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Whether the batch at `pos` is longer than the bytes that are left, or its length is cut off."""
+        """Return whether the batch at `pos`, or the length in its header, is truncated."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
@@ -118,9 +118,9 @@ class FormatSet:
 
     @cached_property
     def quickly(self) -> "BatchReader | None":
-        """A native reader of batches without limits.
+        """The native reader of batches, for reading without limits.
 
-        None if this set has no magic 2 format, or the native engine can't tell it from the others.
+        None if this set has no magic 2 format, or if the native engine can't distinguish that format from the others.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -141,7 +141,7 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """Matches where a batch with an offset below 2^56 may begin: a length that is not too small, and a magic byte.
+        """Matches positions where a batch with an offset below 2^56 may begin, by its length and its magic byte.
 
         None if the position of the length varies.
         """
@@ -206,7 +206,7 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 
 def _is_findable(format: Format) -> bool:
-    """Whether a magic byte identifies the format."""
+    """Return whether a magic byte identifies the format."""
     positions = format.header_positions
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)
 

@@ -1,7 +1,7 @@
 """The positions of length, magic byte and offsets in a format's batch headers.
 
-Readers need them before they know that a batch begins at a position, and for many positions that are not a batch. So
-they are computed once from the layout, and no batch is parsed for them.
+Readers use them to test whether a batch begins at a position, and most tested positions are not batches. So the
+positions are computed once from the layout, and no batch is parsed for them.
 """
 
 from struct import Struct
@@ -152,7 +152,7 @@ class HeaderPositions:
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, header: bytes, pos: int) -> bool:
-        """Whether the header at `pos` has the format's magic byte in the right position."""
+        """Return whether the header at `pos` has the format's magic byte in the right position."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
@@ -163,7 +163,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Whether an item is the number of bytes that follow in the batch."""
+    """Return whether an item is the number of bytes that follow in the batch."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

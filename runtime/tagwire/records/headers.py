@@ -35,7 +35,7 @@ class Headers:
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Raises FormatError for an encoding that is not a format with string keys. Bytes are parsed on first use."""
+        """Set the bytes to parse on first use. Raises FormatError if `encoding` is not a format with string keys."""
         _layout_of(format_of(encoding))
         self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None
@@ -53,7 +53,7 @@ class Headers:
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
-        """Return the headers of a record without a format; `frozen` headers reject `add`."""
+        """Return the headers of a record that has no format yet; `frozen` headers reject `add`."""
         made = cls()
         made._is_loose = True
         for key, value in headers:
@@ -174,7 +174,7 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    """Return the layout of a record's headers alone."""
+    """Return a layout for only the headers of a record."""
     for item in format.record.items:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())
@@ -184,7 +184,7 @@ def _layout_of(format: Format) -> Layout:
 
 # Header keys of KIP-82's first draft: the codecs of values in a register, and the reserved keys.
 #
-# A member of a register has its codec. The reserved keys are in the proposal's own table, which is read only when a
+# Each member of a register has a codec. The reserved keys are in the proposal's own table, which is loaded only when a
 # key is set.
 
 

@@ -1,6 +1,6 @@
 """Messages of magic 0 and 1: a single message as a record, and the messages in a wrapper.
 
-A wrapper is a message whose value is a compressed message set, of its own magic. In magic 0 the offsets inside are
+A wrapper is a message whose value is a compressed message set of the same magic. In magic 0 the offsets inside are
 absolute (or whatever a producer wrote). From magic 1 on they are relative: the wrapper's offset is the offset of its
 last message. Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on; as in Kafka, these are
 then the offsets of the messages. With append time, the wrapper's timestamp applies to all its messages. Old converters
@@ -86,7 +86,7 @@ def record_of(format: Format, header: dict[str, Any], offset: int, appended: int
 
 
 class Messages:
-    """The messages in a wrapper. Raises DecodeError or LimitError for anything but a message set of its magic."""
+    """The messages in a wrapper. Raises DecodeError or LimitError if its value isn't a message set of its magic."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is None for a strict reader; a lenient reader calls it with the error of a strict one."""
+        """`deviated` is called with an error that only a strict reader raises; None for a strict reader."""
         self.format = format
         self.header = header
         self.offset = offset
@@ -136,7 +136,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets in the messages, reading all of them, so that an invalid wrapper gives no records."""
+        """Read all messages and return their offsets, so that an invalid wrapper fails before it yields a record."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -149,7 +149,7 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Return the messages as records with their own timestamps, which append time hides."""
+        """Return the messages as records with their own timestamps, even if append time replaces them."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
@@ -168,7 +168,7 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Read on with the interpreter from the message that the native engine rejected, to raise its error."""
+        """Continue with the interpreter at the message that the native engine rejected, to raise the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(

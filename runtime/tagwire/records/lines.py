@@ -12,13 +12,14 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
 _AT_ONCE: Final = 1 << 20
-"""The number of bytes of lines kept in memory: a batch of tiny records may have thousands of times more."""
+"""The maximum number of bytes to hold in memory; the lines of a batch can have thousands of times more."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield lines that begin with `header`, many at a time; return how many there were, or None for all.
+    """Yield chunks of lines that begin with `header`; return the number of records in them, or None for all.
 
-    With `is_text`, lines have tabs and end with `header` and the names of the batch's and the record's attributes.
+    With `is_text`, the fields of a line are separated by tabs, and lines end with `header` and the names of the batch's
+    and the record's attributes.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)
@@ -41,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # an older build, or none
+    except ImportError:  # an older build, or one without native code
         return None
     return lines

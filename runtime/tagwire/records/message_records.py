@@ -86,8 +86,8 @@ def decode_records(
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
     `version`, by default the latest, is the version that the message was decoded in, which determines the records'
-    format. `format` overrides that, for formats that no message spec names. With `partial`, by default in responses,
-    the last batch of a field may be cut off and is then left out. Raises TagwireError for a message whose spec names no
+    format. `format` overrides that format, for formats that no message spec names. With `partial`, by default in
+    responses, a truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no
     format, UnsupportedVersionError, FormatError.
     """
     format_of_row = _formats(type(message), version, format)
@@ -114,11 +114,11 @@ def convert_records(
     `to` is the version of that reader, whose format the spec names, or a format. `version` and `format` describe the
     current records, as for `decode_records`. A batch that needs no conversion keeps its bytes: it already has that
     format or, in a response, a lower magic. Markers and emptied batches that the format can't represent are left out
-    and reported, and so is a batch that was cut off. Other fields are copied unchanged; `Message.losses` lists the ones
+    and reported, and so are truncated batches. Other fields are copied unchanged; `Message.losses` lists the fields
     that the version does not have.
 
-    With `on_loss="error"` the first loss is an EncodeError instead. Raises DecodeError for invalid records, and
-    otherwise the same errors as `decode_records`.
+    With `on_loss="error"` the first loss raises an EncodeError. Raises DecodeError for invalid records, and otherwise
+    the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -151,12 +151,12 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
 
 
 def has_records_field(cls: type[Struct]) -> bool:
-    """Whether a struct, or a struct in it, has a field for records."""
+    """Return whether a struct, or a struct in it, has a field for records."""
     return any(_is_carrier(row) or (row.struct is not None and has_records_field(row.struct)) for row in cls.FIELDS)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return the format of each records field: the given one, or the one that the spec names for a version."""
+    """Return a function from a field to the format of its records: `format`, or the spec's format for a version."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -178,7 +178,7 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Return the format of each records field of a message; `version` defaults to its latest."""
+    """Return a function from a field to the format of its records; `version` defaults to the message's latest."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)

@@ -1,7 +1,7 @@
 """Move records from one batch to another in native code, without objects.
 
-This works for formats whose records have the shape of magic 2 records with an attributes byte. The caller moves records
-that are not in normal form, and other formats, as `Record` objects, with the same resulting bytes.
+This works for formats whose records have the shape of magic 2 records with an attributes byte. For other formats, and
+for records that are not in normal form, the caller moves `Record` objects, which results in the same bytes.
 """
 
 from array import array
@@ -31,7 +31,7 @@ except ImportError:  # a build without native code
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4
-"""The bits of a fact."""
+"""The fact bits of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
 _NONE: Final = array("q")
 
 
@@ -43,7 +43,7 @@ class Movable:
     def __init__(self, batch: RecordBatch, walk: Walk, facts: bytes) -> None:
         self.batch = batch
         self.facts = facts
-        """A byte for each record, of the bits above."""
+        """One byte per record, with its fact bits."""
         self.left = len(facts)
         """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
@@ -66,9 +66,9 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return the records of a batch for native code; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64: the offsets of records with IS_LAST. With `stored`, records keep the
-    timestamps that append time hides. None is also returned for a batch that can't be decompressed or has a wrong
-    count: reading its records as objects raises or reports the error.
+    `lasts` is a buffer of ascending int64: the offsets of records with IS_LAST. With `stored`, records keep their own
+    timestamps even if append time replaces them. None is also returned for a batch that can't be decompressed or has a
+    wrong count: reading its records as objects raises or reports the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -142,7 +142,7 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
 
 
 def _is_plain(batch: RecordBatch) -> bool:
-    """Whether the format's records have no more than offset, timestamp, key, value and headers, uncompressed."""
+    """Return whether records are uncompressed, and consist of only offset, timestamp, key, value and headers."""
     format = batch.record_format
     has_head = format.records is not None and batch.codec == "none"
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
@@ -177,6 +177,6 @@ def _refuse(header: BatchHeader, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """Encode records for a batch with this header."""
+    """Encode records for a batch with the header of `batch`."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

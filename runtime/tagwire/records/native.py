@@ -2,8 +2,7 @@
 
 A record object differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers
 become pairs. `seen` describes this as a layout of the class `Record`; the rest works like the plans of messages.
-Without the native engine, or for a format that it does not support, there are no plans, and the interpreter reads and
-writes.
+Without the native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +31,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Bits that a writer computes from attributes of a record, and how."""
+"""Attribute bits that a writer computes from attributes of a `Record`, and how."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes that a format does not have."""
 
@@ -41,9 +40,9 @@ class Plans:
     """The native engine's plans for a format; None for parts that it does not support."""
 
     header: "Plan | None" = None
-    """Everything but the records; for messages, the whole message."""
+    """The plan for everything but the records; for messages, the plan for the whole message."""
     records: "Elements | None" = None
-    """Consecutive records, or messages as records."""
+    """The plan for consecutive records, or for messages as records."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format
@@ -61,7 +60,7 @@ class Plans:
 
     @cached_property
     def outline(self) -> "Plan | None":
-        """The header, without verifying its checksum."""
+        """The plan for the header that does not verify the checksum."""
         if self.header is None:
             return None
         from tagwire._engine import Plan
@@ -133,7 +132,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Whether an item is not an array, or the array of headers, whose elements are a key and a value."""
+    """Return whether an item is a single value, or the array of headers, whose elements are a key and a value."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -177,7 +176,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine; at least one record, because an empty batch has other header values."""
+    """Encode one or more records with the native engine. Empty batches are not supported: their headers differ."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED
@@ -230,7 +229,7 @@ def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Rec
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if they must be encoded again to find out."""
+    """Return the size of a batch of the collected records; None if only encoding them again can show it."""
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 

@@ -97,7 +97,7 @@ class _Opened:
         return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
-        """Whether the remaining bytes are the beginning of a batch."""
+        """Return whether the remaining bytes are the beginning of a batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
         except DecodeError:

@@ -55,7 +55,7 @@ class Record:
         self.value = value
         checked = () if headers == () else header_pairs(headers)
         self.headers: Headerset = headers if isinstance(headers, HeaderMap) else checked
-        """Keys and values, in the order of the bytes; keys may repeat."""
+        """Pairs of key and value, in the order of the bytes; keys may repeat."""
         self.attributes = attributes
         """The record's own attribute bits, without the bits that its format names."""
         self.tombstone = tombstone
@@ -63,7 +63,7 @@ class Record:
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether compaction treats the record as a delete: by the flag, or without one by a null value."""
+        """Whether compaction treats the record as a delete: the flag or, without a flag, a null value."""
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":

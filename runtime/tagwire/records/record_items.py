@@ -1,8 +1,8 @@
 """Fast path in Python for records of magic 2 and 3, used without the native engine.
 
-Such a record is a length, perhaps an attributes byte, two deltas, key, value and headers, all with varints. Varints of
-one byte, the most frequent, are read without a call. This module does not describe errors: the reader stops before an
-invalid record, and reading that record by the layout raises the exact error.
+Such a record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with
+varints. One-byte varints, the most frequent, are read without a function call. This module does not describe errors:
+the reader stops before an invalid record, and reading that record by the layout raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ _RECORD: Final = [
 
 
 def fits(format: "Format") -> bool:
-    """Whether records of this format have the shape that this module reads."""
+    """Return whether records of this format have the shape that this module reads."""
     items = format.record.items
     return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
 
@@ -69,7 +69,7 @@ def _has_headers(item: Item) -> bool:
 
 
 def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
-    """Whether the records of a batch have an attributes byte."""
+    """Return whether the records of a batch have an attributes byte."""
     condition = record.items[1].condition
     return condition is None or holds(condition, (header,))
 

@@ -14,7 +14,7 @@ from tagwire.wire.buffers import as_bytes
 def trace_batches(
     data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Trace]:
-    """Yield the trace of each batch in `data`; the first invalid batch is traced to the end of `data`, as the last.
+    """Yield the trace of each batch in `data`. The trace of an invalid batch is the last and extends to the end.
 
     `format` and `only` are as for `tagwire.records.read_batches`. Raises FormatError.
     """

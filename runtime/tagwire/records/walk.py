@@ -1,8 +1,9 @@
 """Read the records of a batch one after the other, by the layout.
 
-Records are read one at a time, so that a batch of a million tiny records takes the memory of one. The native engine
-reads them by its plan; without it, a fast path in Python reads records of the magic 2 shape. Neither tracks positions:
-when they reject a record, the layout's interpreter reads on from that record and raises the exact error.
+Records are read one at a time, so that even a batch of a million tiny records takes the memory of one record. The
+native engine reads them by its plan; without it, a fast path in Python reads records of the magic 2 shape. Neither
+tracks positions: when they reject a record, the layout's interpreter continues at that record and raises the exact
+error.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from tagwire.wire.compression import DecompressionError, unpack_in_place
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
-    """Return decompressed data, read-only; `offset` is their position in the input. Raises DecodeError, LimitError."""
+    """Return decompressed data, read-only; `offset` is its position in the input. Raises DecodeError, LimitError."""
     try:
         return unpack_in_place(codec, data, limits)
     except DecompressionError as fault:
@@ -39,7 +40,7 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 
 
 class Walk:
-    """The records of one batch.
+    """Iterates over the records of one batch.
 
     `data` from `pos` to `end` are the decompressed records; `compressed_at` is the position of the compressed records
     in the input, or None.
@@ -72,7 +73,7 @@ class Walk:
 
     @cached_property
     def reader(self) -> LayoutReader:
-        """The interpreter at the first record."""
+        """The layout interpreter, positioned at the first record."""
         reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
         reader.compressed_at = self.compressed_at
@@ -80,7 +81,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the record count of the header, or None if there is none. Raises DecodeError if it can't fit."""
+        """Return the header's record count, or None without one. Raises DecodeError if the bytes can't hold as many."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -101,7 +102,7 @@ class Walk:
         return self.in_python() if reading is None else reading
 
     def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
-        """Yield the records as Kafka's own reader reads them; `deviated` gets the first error of a strict reader.
+        """Yield the records as Kafka does. `deviated` is called with the first error that a strict reader raises.
 
         Raises DecodeError for records that Kafka rejects, LimitError.
         """
@@ -148,14 +149,14 @@ class Walk:
         yield from self.by_layout(index, self.reader.pos, count or 0)
 
     def bounds_records(self) -> bool:
-        """Whether there are limits that the fast path does not enforce."""
+        """Return whether there are limits that the fast path does not enforce."""
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Yield the records from `index` on by the layout.
+        """Yield the records from `index` on with the layout interpreter.
 
-        `elements` is the number of elements counted before, or stated by the header. `good` has the known results for
+        `elements` is the number of elements counted so far, or given by the header. `good` has the known results for
         arrays in the invalid record.
         """
         reader, count = self.reader, self.count()
@@ -193,7 +194,7 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Whether a number fits into 64 bits. The sum of a base and a delta may be too large."""
+    """Return whether a number fits into 64 bits. The sum of a base and a delta may be too large."""
     return -(1 << 63) <= number < 1 << 63
 
 
