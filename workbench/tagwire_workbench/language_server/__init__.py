@@ -1,1 +1,1 @@
-"""`tagwire lsp`: the language server protocol for `tagwire_workbench.language`."""
+"""`tagwire lsp`: connect `tagwire_workbench.language` to editors by the Language Server Protocol."""

@@ -13,7 +13,7 @@ from tagwire_workbench.language.text_positions import Encoding, Position, Span, 
 from tagwire_workbench.language.text_tree import TextTree
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
-"""LSP severities; all others are Information."""
+"""LSP severities. All others become Information."""
 
 
 class Document:
@@ -34,15 +34,15 @@ class Document:
         return types.Range(types.Position(*start), types.Position(*end))
 
     def edit(self, edit: Edit) -> types.TextEdit:
-        """Convert an edit of this document."""
+        """Convert an edit of this document to LSP."""
         return types.TextEdit(self.range(edit.span), edit.text)
 
     def span_of(self, problem: Problem, tree: TextTree) -> Span:
-        """Return the token that a problem is about."""
+        """Return the span of the token at a problem's position."""
         return tree.token_at(self._places.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:
-        """Convert a problem of this document."""
+        """Convert a problem of this document to LSP."""
         return types.Diagnostic(
             self.range(self.span_of(problem, tree)),
             problem.message,
@@ -54,7 +54,7 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a URI; a relative path for a URI that is not a file, such as a new document."""
+    """Return the path of a file URI. A new, unsaved document gets a relative path."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
 

@@ -1,4 +1,4 @@
-"""The requests and notifications that the server handles, each a thin layer over a pure function."""
+"""The handlers of editor requests and notifications. Each handler is a thin layer over a pure function."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ _WATCHED: Final = ("**/*.json", "**/pyproject.toml")
 
 
 def make_server() -> SpecServer:
-    """Make a server; `start_io` starts it."""
+    """Create a language server. Its `start_io` method starts it."""
     logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
     server = SpecServer()
     feature = server.feature
@@ -66,7 +66,7 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Filter out tracebacks of intentionally rejected requests, whose message the editor shows anyway."""
+    """Return False for tracebacks of rejected requests, because the editor shows the error message anyway."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
@@ -74,7 +74,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
-    """Subscribe to file changes on disk, if the editor supports that."""
+    """Ask the editor to report changes of files on disk, if it supports that."""
     workspace = ls.client_capabilities.workspace
     watching = workspace.did_change_watched_files if workspace else None
     if watching is None or not watching.dynamic_registration:
@@ -150,7 +150,7 @@ def _item(document: Document, number: int, offer: Offer, has_snippets: bool) -> 
 
 
 def _escaped(text: str) -> str:
-    """Escape text for a snippet."""
+    """Escape the characters that have a meaning in editor snippets."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
@@ -189,7 +189,11 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the file of a register or shared struct or, at an API key, of the request's response and vice versa."""
+    """Return the other file to which "go to definition" leads; None if there is none.
+
+    This file declares the register or shared struct at the offset. At an API key, it has the response of the request,
+    or vice versa.
+    """
     tree = TextTree(document.text)
     names = SpecNames(tree)
     used = names.register_at(offset) or names.struct_at(offset)
@@ -253,7 +257,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return edits of several files. A file named after its declaration is also renamed, if the editor can do so."""
+    """Return an edit of several files. A file named after the renamed struct or register is renamed, too."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")
@@ -284,7 +288,7 @@ def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
 
 
 def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Format a document. A spec with errors stays unchanged: editors format on save, and already show the errors."""
+    """Format a document. A spec with errors is left unchanged: editors format on save, and already show the errors."""
     document = ls.document(params.text_document.uri)
     if document is None:
         return []

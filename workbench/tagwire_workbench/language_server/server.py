@@ -1,8 +1,8 @@
-"""The server: editor requests, answered by `tagwire_workbench.language`.
+"""The language server, which answers editor requests with `tagwire_workbench.language`.
 
 A file's problems are published as soon as it changes. Finding the problems of its set may require reading many files,
 so another thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
-disagreements about where lines end.
+disagreements between editor and server about where lines end.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from tagwire_workbench.language.workspace import SetProblems, Workspace
 from tagwire_workbench.language_server.documents import Document, encoding_named, path_of, uri_of
 
 _PAUSE: Final = 0.2
-"""Seconds without a change before the rules about the whole set are checked."""
+"""Seconds without a change after which the rules about the whole set are checked."""
 _REFUSED: Final = -32803
-"""The protocol's RequestFailed: the request was valid, but can't be fulfilled."""
+"""The LSP error code RequestFailed: the request was valid, but it can't be fulfilled."""
 
 T = TypeVar("T")
 
@@ -44,29 +44,27 @@ class SpecServer(LanguageServer):
         self._published: set[Path] = set()
         self._changes = 0
         self._checking = asyncio.Lock()
-        """A running check can't be cancelled, so the next check waits for this lock instead of running at the same
-        time.
-        """
+        """Allows only one check at a time. A running check can't be canceled, so the next check waits for its end."""
         self._said = ""
 
     def document(self, uri: str) -> Document | None:
-        """Return the spec of a URI; None for a file that isn't a spec, and for one that is too long to analyse."""
+        """Return the spec at a URI; None if the file isn't a spec, or if it is too long to analyze."""
         path = path_of(uri)
         if self.specs.is_too_long(path):
             return None
         return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
 
     def file(self, path: Path) -> Document:
-        """Return a file with the editor's content."""
+        """Return a file as a document, with the editor's content if the file is open."""
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """Return the URI of a file: the editor's own, if the file is open."""
+        """Return the URI of a file. If the file is open, this is the editor's own URI."""
         return self._uris.get(path) or uri_of(path)
 
     @property
     def renames_files(self) -> bool:
-        """Whether the editor supports file renames in edits."""
+        """Whether the editor can rename files as part of an edit."""
         workspace = self.client_capabilities.workspace
         edit = workspace.workspace_edit if workspace else None
         return bool(
@@ -74,19 +72,19 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return the problems of a file, including those from the last check of its set."""
+        """Return a file's problems, including problems that the last check of its set found."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
     def opened(self, uri: str, text: str) -> None:
-        """Store the content of a file from the editor, and publish its problems."""
+        """Store a file's content from the editor, and publish its problems."""
         path = path_of(uri)
         self._uris[path] = uri
         self.specs.write(path, text)
         self._publish(path, self.problems(path))
 
     def closed(self, uri: str) -> None:
-        """Drop the editor's content of a file."""
+        """Drop the editor's content of a file, and clear its problems."""
         path = path_of(uri)
         self._uris.pop(path, None)
         self.specs.forget(path)
@@ -116,7 +114,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return an answer. If settings or folders can't be read, return `otherwise`, and show the error once."""
+        """Return the result of `answer`. If it raises TagwireError, show the error once and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -126,7 +124,7 @@ class SpecServer(LanguageServer):
             return otherwise
 
     def refused(self, error: TagwireError) -> JsonRpcException:
-        """Return the error for a request that can't be fulfilled, with a reason for the user."""
+        """Return the response to a request that can't be fulfilled. The editor shows its message to the user."""
         return JsonRpcException(str(error), code=_REFUSED)
 
     def log(self, text: str) -> None:
@@ -134,7 +132,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send the problems of a file; only its own errors if it is not open."""
+        """Send a file's problems to the editor; only its own errors if it is not open."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return
@@ -151,7 +149,7 @@ class SpecServer(LanguageServer):
 
 
 def _rules_page() -> str:
-    """Return the URL of the page that explains the rules; "" if the installation lacks it."""
+    """Return the URL of the page about rules; "" if the package metadata doesn't contain the URL."""
     try:
         links = metadata("tagwire").get_all("Project-URL") or []
     except PackageNotFoundError:

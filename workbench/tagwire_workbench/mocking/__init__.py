@@ -1,1 +1,1 @@
-"""Scripts of mock peers in YAML: reading, checking and playing."""
+"""Read, check and play mock peer scripts, which are YAML files."""

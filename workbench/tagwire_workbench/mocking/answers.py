@@ -1,4 +1,4 @@
-"""An answer of a script: checked against the message classes when the script is read, made when a request arrives."""
+"""The answers of a script, checked when the script is read and completed when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,11 +13,11 @@ from tagwire_workbench.mocking.values import Later, Scene, ValueReader, as_bytes
 from tagwire_workbench.mocking.yaml_tree import Steps
 
 _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "close")
-"""Answer keys that are passed on to `Reply`."""
+"""Keys of an answer that are passed to `Reply` unchanged."""
 
 
 class AnswerMaker:
-    """An answer of a script. Its errors are added to the tree."""
+    """Creates replies from an answer in a script. Errors in the answer are added to the script's tree."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -33,13 +33,13 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """For each list from which lazy elements were removed, the original indexes of the remaining elements."""
+        """The original indexes of list elements, for each list that was checked without its lazy elements."""
         self.rows: dict[str, Any] = {}
-        """The field that each path in `fields` leads to."""
+        """The field at the end of each path in `fields`."""
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
-        """Return the answer to a request. Raises TagwireError for values that do not fit."""
+        """Return the reply to a request. Raises TagwireError for values that do not fit."""
         return Reply(
             None if self.body is None else partial_from_json(self.response, evaluated(self.body, scene)),
             header=self._header_fields(evaluated(self.header, scene)),
@@ -50,19 +50,19 @@ class AnswerMaker:
         )
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Return header fields from their JSON; both by attribute."""
+        """Convert header fields from JSON. The keys are attribute names, before and after."""
         names = _header_names(self.response_header)
         made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
         return {name: getattr(made, name) for name in header}
 
     def _field(self, path: str, value: Any) -> Any:
-        """Return the value of a field from its JSON."""
+        """Convert a field's value from JSON."""
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     # ------------------------------------------------------------ checks
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report errors that don't depend on a request."""
+        """Report the errors that can be found without a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -99,9 +99,9 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Report the errors that `read` raises for the parts of the value that are known.
+        """Report the errors that `read` raises for those parts of a value that don't depend on a request.
 
-        `cls` is the class of the structs in the value; `path` is prepended to paths in errors.
+        `cls` is the class of the structs in the value. Paths in errors begin with `path`, which is the value's own.
         """
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
@@ -116,8 +116,9 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return the JSON of a value without lazy parts, after checking their keys; `cls` is the class of the structs
-        in it.
+        """Return a value's JSON without the parts that depend on a request. The keys of these parts are checked.
+
+        `cls` is the class of the structs in the value.
         """
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
@@ -138,12 +139,12 @@ class AnswerMaker:
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:
-    """Map the attributes of header fields, used in scripts, to their JSON names."""
+    """Return the JSON name of each header field, by the attribute name that scripts use."""
     return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
 
 
 def _json_steps(cls: Any, path: str) -> Steps:
-    """Return the JSON steps to a field, from an error path within a value such as `topics[3].error_code`."""
+    """Convert an error path within a value, such as `topics[3].error_code`, to keys and indexes of the JSON value."""
     steps: list[str | int] = []
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")

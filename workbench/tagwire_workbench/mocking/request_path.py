@@ -1,7 +1,7 @@
 """Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-Paths consist of attribute names. They are checked against the classes when a script is read. At run time, a value can
-only be missing because the request lacks it, such as a second element.
+Paths consist of attribute names. They are checked against the message classes when a script is read. When a request
+arrives, a value can only be missing because this request doesn't have it, such as a second element.
 """
 
 import re
@@ -21,11 +21,11 @@ _HEADER: Final = "header."
 
 
 class PathError(TagwireError):
-    """A path that no version of a request has."""
+    """Raised for a path that no version of a request has."""
 
 
 class RequestPath:
-    """A path, checked against a request and its header."""
+    """A path, checked against the classes of a request and its header."""
 
     def __init__(self, text: str, message: type[Message], header: type[Message]) -> None:
         self.text = text
@@ -37,7 +37,7 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Add the steps of a part; return the struct that it leads to."""
+        """Add the steps of a part of the path. Returns the struct class to which they lead."""
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")

@@ -1,4 +1,4 @@
-"""Turn a script into a mock peer, after checking the whole script and reporting every error with its position."""
+"""Create a mock peer from a script. The whole script is checked, and each error is reported with its position."""
 
 import functools
 import json
@@ -31,20 +31,20 @@ _KINDS: Final = {
 
 
 def schema_text() -> bytes:
-    """Return the JSON Schema of scripts, for editors."""
+    """Return the JSON Schema of scripts, which editors can use."""
     return (files("tagwire_workbench.mocking") / "script.schema.json").read_bytes()
 
 
 @functools.cache
 def _validator() -> Any:
-    """Return a validator for which 3.0 is not an integer: JSON Schema accepts 3.0, but Python and messages do not."""
+    """Return a validator that rejects 3.0 as an integer. JSON Schema accepts 3.0, but Python and messages do not."""
     kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend  # has no types
+    extend: Any = validators.extend  # typed as Any, because jsonschema has no types
     return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
 def check_shape(tree: Tree) -> None:
-    """Raise ScriptError, which has the position of each error, for a file that is not a script."""
+    """Check a file against the schema. Raises ScriptError, which lists all errors with their positions."""
     for error in _validator().iter_errors(tree.data):
         _add(tree, error)
     tree.raise_errors()
@@ -59,7 +59,7 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_error((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
         case "required":
-            for key in error.validator_value:  # each missing key becomes an error of its own
+            for key in error.validator_value:  # one error per missing key
                 if key not in error.instance:
                     tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
@@ -70,19 +70,19 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the pattern of tags
+        case _:  # the pattern of tag numbers
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
 def read_script(path: Path) -> "Script":
-    """Read a script. Raises ScriptError if it does not match the schema, and OSError."""
+    """Read a script. Raises ScriptError if the file does not match the schema, and OSError if it can't be read."""
     tree = read_tree(path)
     check_shape(tree)
     return Script(tree)
 
 
 class Script:
-    """A script that matches the schema. Its messages are checked when the peer is made."""
+    """A script that matches the schema. `peer` checks the messages in it."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -98,7 +98,7 @@ class Script:
             raise
 
     def peer(self, registry: Registry) -> MockPeer:
-        """Return a mock peer that plays the script. Raises ScriptError with all errors."""
+        """Return a mock peer that plays the script. Raises ScriptError, which lists all errors."""
         peer = MockPeer(registry)
         rules: list[dict[str, Any]] = self.tree.data["rules"]
         names = {name for rule in rules for name in rule.get("keep", {})}
@@ -113,9 +113,9 @@ class Script:
 
 
 class _RuleReader:
-    """Reads a rule and adds it to the peer; if the rule has errors, adds these to the tree.
+    """Reads a rule and adds it to the peer. Errors in the rule are added to the tree.
 
-    `kept` holds the values that rules store while the peer runs; `names` are all names that they may have.
+    `kept` holds the values that rules store while the peer runs, and `names` all names under which they can be stored.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -150,18 +150,18 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Return a path to a value of the request; None if it is invalid."""
+        """Return the path to a request value in `text`. If the path is invalid, report it and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
-        """Whether a condition is met."""
+        """Return whether a request meets a condition of the rule."""
         assert path is not None, "a script with faults is not played"
-        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # never equal if ABSENT
+        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing else
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
-        """Return the checked answers of a rule."""
+        """Return the answers of a rule, checked."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
             return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
@@ -173,7 +173,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return the function that answers a request, after storing the values that the rule keeps."""
+        """Return a function that stores the values that the rule keeps, and then answers a request."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

@@ -1,7 +1,7 @@
 """Script values that JSON does not have: objects with one of the keys of `FORMS`.
 
-Each takes the place of a JSON value in a message, and is replaced by JSON; bytes become base64. All are checked when
-the script is read. Values that depend on a request become a `Later`.
+Such an object takes the place of a JSON value in a message and is replaced by JSON, in which bytes are base64. All
+objects are checked when the script is read. If a value depends on a request, it is represented by a `Later`.
 
     {$peer: host}, {$peer: port}      the address that the client connected to
     {$request: topics[0].name}        a value of the request, null if it has none
@@ -27,7 +27,7 @@ _QUOTE: Final = "; quote what YAML reads as something else"
 
 
 class ScriptValueError(TagwireError):
-    """A value that is not valid in its form."""
+    """Raised for a value that its form doesn't allow."""
 
 
 class Setting(NamedTuple):
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The context for making values."""
+    """The context for creating values: the request, and the values kept so far."""
 
     request: Received
     kept: dict[str, Any]
@@ -47,7 +47,7 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A value that is made when a request arrives."""
+    """A value that is created when a request arrives."""
 
     make: Callable[[Scene], Any]
 
@@ -57,14 +57,14 @@ _FAULTY: Final = Later(lambda _: None)
 
 
 class ValueReader:
-    """Reads the values of a rule, and adds their errors to the tree."""
+    """Reads the values of a rule, and adds errors in them to the script's tree."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree
         self.setting = setting
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """Return the value with its forms replaced, possibly by a `Later`."""
+        """Return the value with its forms replaced, which may be a `Later`."""
         form = _form_of(value)
         if form is not None:
             with self.tree.errors_of(steps):
@@ -78,7 +78,7 @@ class ValueReader:
 
 
 def evaluated(value: Any, scene: Scene) -> Any:
-    """Return a value with its lazy parts made for a request."""
+    """Return a value in which each `Later` has been made for a request."""
     if isinstance(value, Later):
         return value.make(scene)
     if isinstance(value, dict):
@@ -89,7 +89,7 @@ def evaluated(value: Any, scene: Scene) -> Any:
 
 
 def as_bytes(value: Any) -> bytes:
-    """Decode base64 bytes in JSON. Raises ScriptValueError."""
+    """Decode a base64 string in JSON. Raises ScriptValueError if it is not base64."""
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
@@ -175,7 +175,7 @@ def _integer(value: dict[str, Any], key: str, default: int) -> int:
 
 
 def _plain(value: Any, setting: Setting) -> bytes | None:
-    """Return a record's key or value, or a header value: a string as UTF-8, or an object with $hex or $text."""
+    """Return the bytes of a string, or of an object with $hex or $text, in a record's key, value or header."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -187,11 +187,11 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
 
 
 class Form(NamedTuple):
-    """A form of objects: `read` checks the object and returns its value."""
+    """A kind of object in scripts. `read` checks such an object and returns its value."""
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
-    """Type of the value of its key."""
+    """Type of the value under the form's own key."""
     expected: str = "a string"
     beside: tuple[str, ...] = ()
     """Other keys that the object may have."""
@@ -208,14 +208,14 @@ FORMS: Final = {
 
 
 def _form_of(value: Any) -> str | None:
-    """Return the key that selects a form; None for a plain value."""
+    """Return the form's own key, which begins with `$`; None for a plain value."""
     if not isinstance(value, dict):
         return None
     return next((key for key in value if key.startswith("$")), None)
 
 
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
-    """Return the value of a form object. Raises ScriptValueError and other TagwireErrors."""
+    """Return the value of an object. Raises ScriptValueError or another TagwireError if the object is invalid."""
     if form not in FORMS:
         raise ScriptValueError(f"there is no {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]

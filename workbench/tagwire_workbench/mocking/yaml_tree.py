@@ -1,4 +1,4 @@
-"""YAML as plain data, with the position of each value.
+"""Read YAML as plain data, with the position of each value.
 
 PyYAML parses the file to nodes with positions, and this module turns them into data. Scalars follow YAML 1.2's core
 schema, which has the same types as JSON. By default, PyYAML follows YAML 1.1, in which `no` means false, and a date
@@ -17,11 +17,11 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import count, shown
 
 _MOST_NODES: Final = 100_000
-"""Limit on expanded nodes: with aliases, even a short file could expand without limit."""
+"""Maximum number of nodes. Aliases are expanded, so even a short file could have unlimited nodes."""
 _DEEPEST: Final = 100
 """Maximum levels of nesting. Messages have about ten, and Python's stack is limited."""
 _LONGEST: Final = 1000
-"""Maximum characters of a number; Python reads no integers of more than 4300 digits."""
+"""Maximum number of characters of a number. Python rejects integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
 
 
@@ -31,7 +31,7 @@ class _Scalar(NamedTuple):
     name: str
     pattern: str
     first: Sequence[str]
-    """Its possible first characters; "" for none."""
+    """Possible first characters of the scalar; "" if the scalar may be empty."""
     make: Callable[[str], Any]
 
 
@@ -58,7 +58,7 @@ def found(value: object) -> str:
 
 
 class ScriptError(TagwireError):
-    """A script with errors: each on a line, with its position."""
+    """Raised for a script with errors. Each line of the message has one error and its position."""
 
 
 class Place(NamedTuple):
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The data of a file, and the positions of its values and keys by their steps."""
+    """The data of a file. Positions of values and keys are stored by the steps that lead to them."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -79,7 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or its key; if the file does not contain it, at the nearest enclosing value."""
+        """Add an error at a value or its key. If the file lacks it, use the nearest enclosing value."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -88,7 +88,7 @@ class Tree:
 
     @contextmanager
     def errors_of(self, steps: Steps) -> Generator[None]:
-        """Add a TagwireError raised in the block as an error of the value."""
+        """Catch a TagwireError in the block, and add it as an error of the value."""
         try:
             yield
         except TagwireError as error:
@@ -131,7 +131,7 @@ def read_tree(path: Path) -> Tree:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise ScriptError(f"{path}{place}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:  # e.g. bytes that are not text
+    except yaml.YAMLError as error:  # for example, bytes that aren't text
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
@@ -141,17 +141,17 @@ def read_tree(path: Path) -> Tree:
 
 
 def _nodes(data: bytes) -> Any:
-    """Return the node of a file; None if it is empty. Raises yaml.YAMLError."""
+    """Return the root node of a file; None if the file is empty. Raises yaml.YAMLError."""
     loader: Any = _CoreLoader(data)
     try:
         return loader.get_single_node()
-    except (ValueError, OverflowError):  # raised by PyYAML for escapes and version numbers
+    except (ValueError, OverflowError):  # PyYAML raises these for invalid escapes and version numbers
         problem = "a number that YAML does not have"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 
 
 class _Maker:
-    """A walk over the nodes of a file."""
+    """Converts the nodes of a file to data."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -169,7 +169,7 @@ class _Maker:
             raise ScriptError(
                 f"{self.tree.file}:{place.line}:{place.column}: an alias that refers to its own container"
             )
-        if len(self.around) >= _DEEPEST:  # including nesting by aliases
+        if len(self.around) >= _DEEPEST:  # aliases can nest deeper than the loader's limit
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)

@@ -1,11 +1,11 @@
-"""A recording proxy: it passes bytes between clients and servers, and reports the frames in them.
+"""A recording proxy, which passes bytes between clients and servers and reports the frames in them.
 
     RecordingProxy(server, on_frame)       the proxy; by default for Kafka's messages
     async with proxy.serving() as address  on sockets, in the running event loop
     proxy.connect()                        without a socket: bytes in, bytes out
     CaptureFile(path).add                  an `on_frame` that writes a capture file
 
-It is for tests and captures, and used by `tagwire record`. docs/howto-recording.md describes it.
+It is meant for tests and captures; `tagwire record` uses it. docs/howto-recording.md describes it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,9 @@
-"""Rewrite the addresses and API versions that servers advertise, for clients of a proxy.
+"""Rewrite the addresses and API versions that servers advertise, so that clients stay connected through the proxy.
 
-Address fields are found in each version of a package's messages: a string `host` and an integer `port` in a struct that
-also has an id, a field whose name ends with `_id`. So no list of APIs or versions is needed here. Versions that the
-package lacks can't be rewritten, so for APIs with addresses they are not announced to clients.
+Address fields are found in each version of a package's messages: a string `host` and an integer `port`, in a struct
+that also has a field whose name ends with `_id`. So this module needs no list of APIs or versions. The proxy can't
+rewrite versions that the package lacks. Therefore, if an API has address fields, clients are not offered these
+versions.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
 
     Moved = Callable[[str, int], tuple[str, int]]
-    """Maps the address that a server advertises to the one for clients."""
+    """Maps the address of an advertised server to the address that clients use instead."""
 
 _PORTS: Final = range(1, 1 << 16)
 _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
 
 
 class Advertised:
-    """Rewrites responses of a package."""
+    """Rewrites the responses of one package's messages."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -38,14 +39,14 @@ class Advertised:
         self._announced: ResponseSelection | None = None
 
     def is_changed(self, api_key: int, version: int) -> bool:
-        """Whether responses to this version of an API may have to be changed."""
+        """Return whether responses to this version of an API may need changes."""
         return api_key == self._announcing_key or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
-        """Return a response with other addresses. Raises TagwireError if it can't be read."""
+        """Return a response with the addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # any other value means no address
+            return moved(host, port) if host and port in _PORTS else (host, port)  # other values mean: no address
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -62,8 +63,9 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the versions of an API to announce: if its responses have addresses, only versions that the package
-        has.
+        """Return the versions of an API to offer to clients.
+
+        If the API's responses have addresses, versions that the package lacks are left out.
         """
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
@@ -79,7 +81,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return selections of the addresses in a version, one for each struct with addresses."""
+        """Return selections of the addresses in a version, one for each struct that has an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)
@@ -93,7 +95,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the paths, up to the last dot, of structs with an address; in any version if `version` is None."""
+    """Yield the path of each struct with an address, up to the last dot; in any version if `version` is None."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

@@ -1,7 +1,7 @@
 """Write frames to a capture file while they pass.
 
-A separate process writes the frames (`writing`), and a thread feeds this process, so the traffic waits for neither. But
-if too many bytes are pending, `add` blocks the traffic, so that no frame is left out and memory is limited.
+A thread sends the frames to a separate process, which writes them (`writing`), so the traffic does not wait for the
+disk. But if too many bytes are pending, `add` blocks the traffic, so that no frame is left out and memory is limited.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
 """Bytes of small frames that are written with one call."""
 _GATHERING: Final = 0.02
-"""Seconds to wait for more small frames: waking the writing thread for each one would slow down the traffic."""
+"""Seconds to wait for more small frames. Waking the writing thread for each small frame would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
 class CaptureFile:
     """A new capture file; gzipped if its name ends in .gz.
 
-    `run` is the name of the recording in each line, by default the time; `label` names the clients, by default by their
-    client ids. With a `redaction`, frames are written without secrets; unreadable frames may contain secrets, so they
-    are left out and reported to `on_problem` (by another thread). Raises ProxyError if the file exists.
+    `run` names the recording in each line; the default is the time. `label` names the clients; the default is their
+    client IDs. With a `redaction`, frames are written without secrets. Unreadable frames may contain secrets, so they
+    are left out and reported to `on_problem`, which another thread calls. Raises ProxyError if the file exists.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CaptureFile:
     ) -> None:
         self.path = Path(path)
         self.counts = {True: 0, False: 0}
-        """Number of requests (True) and responses written."""
+        """Number of requests (True) and responses (False) that were written."""
         self._run = run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._label = label
         self._redaction = redaction
@@ -71,7 +71,7 @@ class CaptureFile:
         self._thread.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """Start the writing process. It ignores interrupts and ends when everything is written."""
+        """Start the writing process. It ignores interrupts, and ends when everything is written."""
         command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
         try:
             with self.path.open("xb") as file:
@@ -102,7 +102,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Write pending frames, and close the file. Raises OSError."""
+        """Write the pending frames, and close the file. Raises OSError if the file can't be written."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
@@ -114,17 +114,17 @@ class CaptureFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close the file, and remove it if there was an error before anything was written."""
+        """Close the file. If an error occurred before anything was written, delete the file."""
         self.close()
         if kind is not None and not any(self.counts.values()):
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Feed the process, and wait for its end."""
+        """Send frames to the writing process, and wait for its end."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # the process has ended; its stderr says why
+        with suppress(OSError), process.stdin:  # the process has ended; its stderr contains the reason
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
@@ -135,7 +135,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Return the pending frames, or some of them if they are large; empty at the end."""
+        """Return pending frames, at most about `_AT_ONCE` bytes; empty at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
@@ -167,7 +167,7 @@ class CaptureFile:
             rest = rest[self._process.stdin.write(rest) or 0 :]
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
-        """Return the frame without secrets; None if it can't be read."""
+        """Return the frame without secrets; None if the frame can't be read."""
         if self._redaction is None or frame.is_close:
             return frame
         try:

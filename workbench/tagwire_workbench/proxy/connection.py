@@ -1,7 +1,7 @@
-"""One connection through a proxy, without I/O: bytes of either side go in, and bytes for the other side come out.
+"""A connection through a proxy, without I/O: bytes from one side go in, and bytes for the other side come out.
 
-Requests pass unchanged. Responses are paired with them, and responses that advertise addresses are held until they are
-complete, and rewritten. Bytes that are not a frame pass unchanged as well.
+Requests pass unchanged, and each response is paired with its request. A response that advertises addresses is held back
+until it is complete, and then rewritten. Bytes that are not a frame also pass unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _START: Final = struct.Struct(">hh")
 """The API key and version of a request."""
 _MOST_WAITING: Final = 10_000
-"""Maximum number of pending requests per connection; clients allow a handful."""
+"""Maximum number of pending requests per connection. Clients have only a few at a time."""
 
 
 class PassedRequest(NamedTuple):
@@ -39,7 +39,7 @@ class PassedRequest(NamedTuple):
 
 
 class ProxyConnection:
-    """A connection of a `RecordingProxy`. Made by `RecordingProxy.connect`."""
+    """A connection through a `RecordingProxy`, made by `RecordingProxy.connect`."""
 
     def __init__(self, proxy: RecordingProxy, number: int, server: Address, moved: Moved) -> None:
         self.number = number
@@ -48,7 +48,7 @@ class ProxyConnection:
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
-        """By API key and version: the last header after its correlation ID, the header's end, and its client ID."""
+        """For each API key and version: the last header after its correlation ID, its end, and its client ID."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
@@ -56,13 +56,17 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the bytes to send to the server for bytes from the client (empty at the end), and record the frames
-        sent.
+        """Yield the bytes to send to the server for bytes from the client, and record the requests.
+
+        Empty `data` ends the client's stream.
         """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the bytes to send to the client for bytes from the server, in the same way."""
+        """Yield the bytes to send to the client for bytes from the server, and record the responses.
+
+        Empty `data` ends the server's stream.
+        """
         return self._responses.feed(data) if data else iter(self._responses.close())
 
     def close(self) -> None:
@@ -72,7 +76,7 @@ class ProxyConnection:
             self._proxy.record_close(closed)
 
     def _request(self, frame: bytes, offset: int) -> bytes:
-        """Note and record a request."""
+        """Record a request, and expect a response to it."""
         if len(frame) < HEAD // 2:
             self._note("from the client", f"byte {offset}: {len(frame)} bytes are not a request")
             return frame
@@ -84,8 +88,9 @@ class ProxyConnection:
         return frame
 
     def _client_id(self, frame: bytes) -> str | None:
-        """Return the client ID of a request. Headers of the same API usually differ only in their correlation ids, so
-        they are cached.
+        """Return the client ID of a request.
+
+        Headers of the same API usually differ only in their correlation IDs, so the last decoded header is cached.
         """
         start, end, known = self._headers.get(frame[:4], (b"", 0, None))
         if end and frame[HEAD:end] == start:
@@ -101,7 +106,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find the request of a response. The response is held back if it contains addresses to change."""
+        """Find the request of a response, and hold the response back if its addresses may need to be changed."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
@@ -110,7 +115,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Note the first response without a request."""
+        """Report the connection's first response without a request."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(
@@ -120,7 +125,7 @@ class ProxyConnection:
         return frame
 
     def _response(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response."""
+        """Record a response that passes unchanged."""
         self._record(request, frame, is_request=False)
         return frame
 

@@ -1,8 +1,8 @@
-"""Find the frames of one direction in bytes that are passed on as they arrive.
+"""Find the frames in the bytes of one direction, while these bytes are passed on.
 
-The bytes of a frame are sent on arrival, so a large frame isn't delayed; only frames to be changed are held until they
-are complete. All frames are also collected, to be recorded after they were sent. The collected bytes count against a
-`Budget` that all connections share: a frame beyond it is passed on but not recorded.
+The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
+until they are complete. All frames are also collected, and recorded after they were sent. The collected bytes count
+against a `Budget` that all connections share. A frame that exceeds it is passed on but not recorded.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 _SIZE: Final = 4
 _SMALL: Final = 4096
 HEAD: Final = 8
-"""Number of bytes that identify a frame: API key, version and correlation id; or only the id."""
+"""Number of bytes that identify a frame: API key, version and correlation ID, or only the correlation ID."""
 
 
 class Budget:
-    """Maximum bytes of incomplete frames, in all connections together."""
+    """A limit on the total size of the incomplete frames of all connections."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -34,16 +34,16 @@ class Begun(NamedTuple):
     """What to do with a frame that begins."""
 
     is_held: bool
-    """Whether to hold the frame until it is complete."""
+    """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and the stream offset of its size; returns the replacement of a held frame."""
+    """Called with the complete frame and the stream offset of its size. Returns the replacement of a held frame."""
 
 
 class Passing:
-    """One direction of a connection.
+    """Finds the frames in one direction of a connection.
 
-    `begins` is called with the first bytes of a frame, up to eight, and `note` with problems; after an invalid size,
-    everything passes unchanged.
+    `begins` is called with the first bytes of a frame, at most eight, and `note` with problems. After an invalid size,
+    all bytes pass unchanged.
     """
 
     def __init__(
@@ -53,23 +53,23 @@ class Passing:
         self.offset = 0
         """Stream offset of the size of the current or next frame."""
         self.is_lost = False
-        """Whether frames can't be found any more."""
+        """Whether frames can't be found any more, because of an invalid size."""
         self._budget = budget
         self._begins = begins
         self._note = note
         self._head = b""
-        """The size and first bytes of a frame that is not yet identified."""
+        """The size and first bytes of the next frame, as far as they have arrived."""
         self._size = 0
         self._left = 0
         self._parts: list[Bytes] | None = None
-        """The collected parts of the frame; None if it is not recorded."""
+        """The parts of the current frame; None if the frame is not recorded."""
         self._collected = 0
         self._begun: Begun | None = None
         self._passed: list[tuple[Begun, list[Bytes], int]] = []
-        """Frames being sent that have not ended, with their parts and offsets."""
+        """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Process some bytes of the stream. Yields the bytes to send now, and then ends the frames in them."""
+        """Add bytes of the stream. Yields the bytes to send now, and afterwards ends the frames that are complete."""
         size = len(data)
         is_between = not (self._head or self._left or self.is_lost)
         if is_between and HEAD <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
@@ -90,7 +90,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream; return the bytes that were still held."""
+        """End the stream, and return the bytes that were still held back."""
         rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
@@ -104,7 +104,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Process a frame that arrived alone and at once, as most small frames do."""
+        """Handle a frame that arrived alone and complete, as most small frames do."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:HEAD])
@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Add missing bytes of the size or the first bytes; return where the rest begins."""
+        """Add missing bytes of a frame's size or first bytes. Returns the position of the bytes after them."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -166,7 +166,7 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Add a part. Small parts are joined, since each object costs additional memory."""
+        """Add a part to a frame. Small parts are joined, because every object takes additional memory."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -175,7 +175,7 @@ class Passing:
             parts.append(bytearray(part))
 
     def _give_up(self, going: _Going) -> None:
-        """Continue without collecting this frame."""
+        """Stop collecting the current frame, and pass it on."""
         changes = ", and its addresses stay as they are" if self._is_held else ""
         self._note(
             f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
@@ -215,7 +215,7 @@ class Passing:
 
 
 class _Going:
-    """Collects the parts of incoming bytes to send. Adjacent parts are merged; each part may wake its receiver."""
+    """Collects the bytes to send. Adjacent parts are merged, because each part may wake its receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -223,14 +223,14 @@ class _Going:
         self._begin = self._end = 0
 
     def add(self, begin: int, end: int) -> None:
-        """Add these bytes."""
+        """Add a range of the incoming bytes."""
         if begin != self._end:
             self._flush()
             self._begin = begin
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Add bytes that end here, and may have begun in earlier data."""
+        """Add bytes that end at `end` and may have begun before the incoming bytes."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -238,7 +238,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Add bytes that are not from the data."""
+        """Add other bytes."""
         self._flush()
         self._parts += parts
 
@@ -256,23 +256,23 @@ def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
-# Keep freed memory in the process that passes or writes frames.
+# `keep_freed_memory` is for the processes that pass and write frames.
 #
-# glibc returns the memory of a large frame to the system as soon as it is freed, and takes new pages for the next
-# frame. On a virtual machine these pages cost more than passing the frame: several microseconds per 4 KB. The kept
-# memory is bounded by the limits of `CaptureFile` and `Budget`.
+# By default, glibc returns the memory of a large frame to the system as soon as it is freed, and takes new pages for
+# the next frame. On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB. The
+# limits of `CaptureFile` and `Budget` also limit the memory that the process keeps.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
-"""Parameters for `mallopt`, from malloc.h."""
+"""Parameters of `mallopt`, from malloc.h."""
 
 KEEPING: Final = {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_THRESHOLD_": str(_KEPT)}
-"""The same settings as environment variables for a new process."""
+"""The settings of `keep_freed_memory` as environment variables, for a new process."""
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep the memory that it frees. Does nothing without glibc."""
+    """Make this process keep the memory that it frees. Does nothing without glibc."""
     with suppress(OSError, TypeError, AttributeError):  # no such library or function
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_TRIM_THRESHOLD, _KEPT)

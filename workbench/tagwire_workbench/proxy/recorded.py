@@ -1,4 +1,4 @@
-"""A frame that passed a proxy, and its line in a capture file."""
+"""A frame that passed the proxy, and its line in a capture file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it, so a response has the original server addresses."""
+    """A frame as its sender sent it. A response thus contains the servers' own addresses."""
 
     connection: int
-    """Connection number, from 1."""
+    """Number of the connection, from 1."""
     is_request: bool
     api_key: int
-    """The request's API key, for a response as well."""
+    """The API key of the request; a response has its request's."""
     version: int
-    """The request's version, for a response as well."""
+    """The version of the request; a response has its request's."""
     correlation_id: int | None
     client_id: str | None
     server: Address
@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return the parts of a connection's lines before and after the correlation ID."""
+    """Return the parts of a line before and after the correlation ID, which are often the same."""
     row = {
         "run": run,
         "conn": connection,

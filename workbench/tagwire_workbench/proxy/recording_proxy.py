@@ -1,4 +1,4 @@
-"""The proxy: the state that its connections share, without I/O; `server` adds sockets."""
+"""The proxy without I/O, which holds the state that all its connections share. `server` adds sockets."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PROBLEMS_KEPT: Final = 1_000
 class RecordingProxy:
     """Passes bytes between clients and servers, and reports the frames in them to `on_frame`.
 
-    `server` is where clients of the first address are connected; the default registry is Kafka's. `on_close` is called
-    when a connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames of all connections, in
-    bytes. Raises ProxyError for a package whose requests have no API key and version.
+    `server` is the server for clients that connect to the proxy's first address. The default registry is Kafka's.
+    `on_close` is called when a connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames
+    of all connections, in bytes. Raises ProxyError for a package whose requests have no API key and version.
     """
 
     def __init__(
@@ -59,22 +59,24 @@ class RecordingProxy:
         self.record = on_frame
         self.record_close = on_close
         self.listeners: dict[Address, Address] = {}
-        """The listening addresses, by the address of their server."""
+        """The address at which the proxy listens for each server."""
         self.problems: list[str] = []
-        """Invalid frames, failed rewrites and unreachable servers; the first thousand."""
+        """The first thousand problems: invalid frames, failed rewrites and unreachable servers."""
         self.problem_count = 0
         self._on_problem = on_problem
         self._connections = 0
 
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
-        """Return a connection without a socket. `moved` maps an advertised address to the one for clients; without it,
-        addresses are unchanged.
+        """Return a connection without sockets.
+
+        `moved` maps the address of an advertised server to the address for clients. Without it, addresses are
+        unchanged.
         """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
 
     def note(self, problem: str) -> None:
-        """Note a problem; the first thousand are kept and reported. May be called by any thread."""
+        """Report a problem. Only the first thousand are kept and reported. Any thread may call this."""
         self.problem_count += 1
         if len(self.problems) >= _PROBLEMS_KEPT:
             return
@@ -94,9 +96,9 @@ class RecordingProxy:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 is any free port. For each other advertised server, another free port of the host is opened;
-        `on_listening` is called with each address and its server. Raises ProxyError for a host that other machines can
-        reach, unless `allow_remote` is set, for an unavailable address, and for a server that would be the proxy
+        Port 0 means any free port. For each other server that is advertised, the proxy listens on another free port of
+        the host, and `on_listening` is called with this address and the server. Raises ProxyError for a host that other
+        machines can reach, unless `allow_remote` is set, for an unavailable address, and for a server that is the proxy
         itself.
         """
         from tagwire_workbench.proxy.server import serving

@@ -1,10 +1,10 @@
-"""A proxy on sockets: a listener for each server, and links between two transports.
+"""A proxy on sockets: a listener for each server, and a link between two sockets for each client.
 
-`connection` makes all decisions about bytes; this module has only the socket code. If the buffer of one side is full,
+`connection` makes all decisions about bytes; this module only handles the sockets. If the buffer of one side is full,
 reading from the other side pauses, so memory is limited. When one side has finished sending, the other side is
-notified, and may still send.
+notified, but it may continue to send.
 
-asyncio protocols are used instead of streams, because streams would copy all bytes once more.
+This module uses asyncio protocols instead of streams, because streams would copy all bytes once more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BACKLOG: Final = 512
 _MOST_LISTENERS: Final = 1_000
 _CONNECTING: Final = 30.0
-"""Seconds in which a server must accept a connection."""
+"""Seconds within which a server must accept a connection."""
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ async def serving(
 
 
 class _Listeners:
-    """The sockets on which a proxy listens, and the links that came through them."""
+    """The sockets on which the proxy listens, and the links of the clients that connected to them."""
 
     def __init__(
         self, proxy: RecordingProxy, host: str, on_listening: Callable[[Address, Address], object] | None
@@ -76,11 +76,12 @@ class _Listeners:
         self._sockets: list[socket.socket] = []
 
     def listen(self, server: Address, port: int = 0) -> Address:
-        """Listen for clients of a server. Raises OSError."""
+        """Start to listen for clients of a server. Raises OSError if this fails."""
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Unlike `create_server`, this is synchronous, because the response with the address must wait for the listener.
+        # Unlike `create_server`, this is synchronous: the response that contains the address must wait for the
+        # listener.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -99,7 +100,7 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Whether the proxy itself listens at an address; connecting there would be a loop."""
+        """Return whether a server's address is the proxy's own. Connecting to it would be a loop."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
@@ -123,7 +124,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report once why further servers get no listener; a cluster may advertise thousands of them repeatedly."""
+        """Report once that further servers get no listener. A cluster may advertise thousands of servers repeatedly."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is passed on as it is, and so are further servers: {reason}")
@@ -149,7 +150,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # transports report their end in the next iteration
+        await asyncio.sleep(0)  # transports report their end in the loop's next iteration
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -160,7 +161,7 @@ class _Listeners:
 
 
 class _Link:
-    """A client, a server, and their connection."""
+    """The sockets of a client and of its server, and the connection between them."""
 
     def __init__(self, listeners: _Listeners, server: Address) -> None:
         self.listeners = listeners
@@ -171,7 +172,7 @@ class _Link:
         self.connection: ProxyConnection | None = None
 
     def begin(self) -> None:
-        """Connect to the server, and only then read from the client."""
+        """Connect to the server. The client is not read before the server has accepted the connection."""
         transport = self.client.transport
         assert transport is not None
         came_to = transport.get_extra_info("sockname")[0]
@@ -204,7 +205,7 @@ class _Link:
         self.client.resume("connecting")
 
     def close(self) -> None:
-        """Record the end, unless the proxy itself ended the link."""
+        """Record that the connection has closed, unless the proxy itself closed it."""
         if self in self.listeners.links and self.connection is not None:
             self.connection.close()
         self.listeners.links.discard(self)
@@ -218,7 +219,7 @@ class _Link:
 
 
 class _Side(asyncio.Protocol):
-    """One side of a link. Its bytes are sent to the other side."""
+    """One side of a link. The bytes that it receives are sent to the other side."""
 
     other: _Side
 
@@ -243,9 +244,9 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """Tell the other side that this side has finished sending; the other side may still send."""
+        """Tell the other side that this side has finished sending. The other side may continue to send."""
         self._end()
-        return True  # do not close
+        return True  # keep the socket open
 
     def pause_writing(self) -> None:
         self.other.pause("writing")
@@ -254,7 +255,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other side after it got the remaining bytes."""
+        """Close the other side after its remaining bytes were sent."""
         self.is_gone = True
         self._end()
         self._link.close()
@@ -265,7 +266,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side until every pause is over."""
+        """Stop reading from this side until `resume` was called for every reason."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -290,6 +291,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # consume all parts, even unsendable ones, to record frames
+        for part in parts:  # even if nothing can be sent, the frames must be recorded
             if to is not None and not to.is_closing():
                 to.write(part)

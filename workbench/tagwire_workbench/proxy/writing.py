@@ -1,13 +1,13 @@
-"""The process that writes a capture file. It runs as a script, so it imports nothing from tagwire.
+"""The process that writes a capture file. It runs as a script and imports nothing from tagwire.
 
-Hex digits and compression need a separate process, because only one thread of a process runs Python at a time, so a
-thread would delay the traffic. The process ends when its input ends, so it completes the file even if the proxy is
-killed.
+Formatting hex digits and compressing are done in a separate process, because only one thread of a process runs Python
+at a time, so another thread would delay the traffic. The process ends when its input ends, so the file becomes complete
+even if the proxy is killed.
 
 Each frame on standard input consists of two four-byte sizes, the start of the line up to the hex digits, and the bytes
-to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A member
-that fills up early is stored, the others are compressed: zlib compresses only 40 MB of frames a second, and the traffic
-must not wait for it.
+to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. If a
+member becomes large before that, it is stored uncompressed: zlib compresses only 40 MB of frames a second, and the
+traffic must not wait for it.
 
 Pages already on disk are dropped from the page cache, because they won't be read soon and would displace more useful
 pages. On a virtual machine, this also saves most of the writing time: dropped pages are reused, while a page that the
@@ -31,18 +31,16 @@ _BLOCK: Final = 0xFFFF
 """Maximum bytes of a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""Bytes of frames after which a member ends early. A larger member is written in one burst, which delays the traffic on
-machines with few cores.
-"""
+"""Bytes of frames after which a member ends early. Writing a larger member at once would delay the traffic."""
 _CACHED: Final = 1 << 27
-"""Bytes at the end of the file that stay cached, since they may not be on disk yet."""
+"""Bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
 _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield the lines of each member, in pieces, and whether the member filled up early."""
+    """Yield the lines of each member, in pieces, and whether the member became large early."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -63,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the sizes and lines of complete frames at the start of these bytes, and remove them."""
+    """Yield the size and line of each complete frame in these bytes, and remove these frames from them."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -82,14 +80,14 @@ def _line(start: bytes, frame: memoryview) -> list[bytes]:
 
 
 def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield a gzip member of these pieces."""
+    """Yield the pieces as a compressed gzip member."""
     pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
     yield from map(pack.compress, pieces)
     yield pack.flush()
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield a gzip member with these pieces uncompressed; zlib would take four times as long."""
+    """Yield the pieces as an uncompressed gzip member. For this, zlib would take four times as long."""
     yield _GZIP_HEAD
     size = check = 0
     for piece in pieces:
@@ -108,26 +106,26 @@ def _write(data: bytes) -> None:
     try:
         while rest:
             rest = rest[os.write(1, rest) :]
-    except OSError:  # e.g. a full disk: the last line is incomplete
-        with suppress(OSError):  # not a file
+    except OSError:  # for example, a full disk: the last line is incomplete
+        with suppress(OSError):  # standard output is not a file
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise
-    with suppress(AttributeError, OSError):  # not available on this system or for this type of file
-        # This starts writing pages to disk; the next call drops them from the cache.
+    with suppress(AttributeError, OSError):  # not supported by this system or type of file
+        # This call starts writing pages to disk. The next call drops them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
 
 def main(is_compressed: bool) -> None:
-    """Write the frames until the input ends. Raises OSError."""
+    """Write the frames on standard input until it ends. Raises OSError."""
     is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed
         _write(b"".join(pack(pieces) if is_compressed else pieces))
         is_empty = False
     if is_compressed and is_empty:
-        _write(b"".join(_compressed([])))  # gzip rejects a file without members
+        _write(b"".join(_compressed([])))  # gzip rejects a file without members, so write an empty one
 
 
 if __name__ == "__main__":

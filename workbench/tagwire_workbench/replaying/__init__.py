@@ -1,1 +1,1 @@
-"""Replay captures against servers, and compare the answers with the recorded ones."""
+"""Replay captures against servers, and compare the responses with the recorded ones."""

@@ -1,4 +1,4 @@
-"""Compare an answer with the recorded one, field by field, except fields that may differ."""
+"""Compare a response with the recorded one, field by field, except for fields that may differ."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
-"""Fields that depend on a server's load, and on the growth of its metadata log."""
+"""Fields that depend on a server's load, or on the growth of its metadata log."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 
 
 class _Path(NamedTuple):
     message: str
-    """Name of the response; empty for all."""
+    """Name of the response to which the path applies; empty for all responses."""
     path: str
 
 
@@ -36,7 +36,7 @@ class Ignored:
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
         """Parse paths. Raises SelectionError for a path that none of these responses has.
 
-        Addresses that servers advertise may always differ, because the requests go to another server.
+        Addresses that servers advertise may always differ, because another server receives the requests.
         """
         self._paths = [_parsed(registry, text, responses) for text in texts]
         self._paths += [
@@ -47,7 +47,7 @@ class Ignored:
         ]
 
     def __contains__(self, found: tuple[str, str]) -> bool:
-        """Whether a field of a message may differ."""
+        """Return whether a field of a message may differ."""
         name, place = found
         path = _INDEX.sub("[]", place)
         return path.rpartition(".")[2] in ALWAYS_IGNORED or any(
@@ -88,7 +88,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
 
 
 def response_name(registry: "Registry", api_key: int) -> str:
-    """Return the name of a response; its API number if the package doesn't have it."""
+    """Return the name of a response. If the package lacks it, the name contains the API key."""
     try:
         return registry.response(api_key).NAME
     except UnknownMessageError:
@@ -104,9 +104,9 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the differing fields of an answer; ids that differ are mapped for later messages.
+    """Return the fields that differ from the recorded response. IDs that differ are mapped for later messages.
 
-    If either response can't be read, the bytes are compared.
+    If one of the responses can't be read, their bytes are compared.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -126,7 +126,7 @@ def answer_differences(
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Whether all errors of an answer are retriable, while those of the recorded answer are not."""
+    """Return whether all errors in a response are retriable, unlike those in the recorded response."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -1,8 +1,8 @@
-"""Map ids that servers assign: in requests, the recorded ids are replaced by the target server's.
+"""Map IDs that servers assign, so that requests contain the target server's IDs instead of the recorded ones.
 
-Kafka's clients name topics by ids, and group members, producers and sessions have ids, too. Each server assigns its own
-ids, and rejects unknown ones. So if the id in an answer differs from the recorded id, the new id replaces the recorded
-one in all later requests and expected answers. Epochs are mapped in the same way, together with the id next to them.
+Kafka topics, group members, producers and sessions have IDs. Each server assigns its own IDs, and rejects unknown ones.
+So if the ID in a response differs from the recorded ID, the new ID replaces the recorded one in all later requests and
+expected responses. Epochs are mapped in the same way, together with the ID next to them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # a group's leader; partition leaders are numbers
+    "leader": "member",  # group leaders only; partition leaders are numbers
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
     "topic_id": "topic",
     "v3_and_below_producer_id": "producer",
 }
-"""Fields with an id, and its kind."""
+"""Fields that hold an ID, with the kind of the ID."""
 _EPOCHS: Final = {
     "generation_id": "member",
     "generation_id_or_member_epoch": "member",
@@ -36,13 +36,13 @@ _EPOCHS: Final = {
     "producer_epoch": "producer",
     "v3_and_below_producer_epoch": "producer",
 }
-"""Fields with an epoch, and the kind of the id next to it."""
+"""Fields that hold an epoch, with the kind of the ID next to the epoch."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields that show whether two elements correspond."""
+"""Fields that are equal if two elements correspond."""
 
 
 class IdMapping:
-    """The mapping from recorded ids and epochs to the server's."""
+    """Maps recorded IDs and epochs to those of the target server."""
 
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
@@ -52,9 +52,9 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Learn the ids of two corresponding responses; known ids keep their mapping.
+        """Learn the IDs in two corresponding responses. Known IDs keep their mapping.
 
-        An id that occurs in both responses is mapped to itself. Other ids are paired by the names next to them.
+        An ID that occurs in both responses is mapped to itself. Other IDs are paired by the names next to them.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
@@ -77,7 +77,7 @@ class IdMapping:
                 self._learn_epoch(row, recorded, received)
 
     def request(self, frame: bytes) -> bytes:
-        """Return a recorded request with the server's ids; unchanged if it can't be read or encoded again."""
+        """Return a recorded request with the server's IDs. It is unchanged if it can't be read or encoded again."""
         if not self._is_needed:
             return frame
         try:
@@ -91,7 +91,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the server's ids; the same object if nothing differs."""
+        """Return a recorded message or struct with the server's IDs. If nothing differs, return the same object."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -117,7 +117,7 @@ class IdMapping:
             self._is_needed |= before != after
 
     def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
-        """Return the replacement of a field's recorded value."""
+        """Return the value that replaces a field's recorded value."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
         if row.name in _EPOCHS and isinstance(value, int):
@@ -133,7 +133,7 @@ class IdMapping:
         return value if all(one is other for one, other in zip(value, new, strict=True)) else new
 
     def _records(self, data: Any) -> Any:
-        """Return batches with the server's producer ids and epochs; other bytes unchanged."""
+        """Return record batches with the server's producer IDs and epochs. Other bytes are returned unchanged."""
         from tagwire.records import read_batches
 
         changed = []
@@ -152,7 +152,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield elements with the same keys; then the others, by position."""
+    """Yield the pairs of elements with the same keys, and then the pairs of other elements, by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -167,12 +167,12 @@ def _differ(one: Struct, other: Struct, name: str) -> bool:
 
 
 def _is_id(row: "FieldRow", value: object) -> bool:
-    """Whether a field's value is an id, and not a default that means none."""
+    """Return whether a field's value is an ID, and not a default that means "none"."""
     return row.name in _IDS and _are_ids(value) and value != row.default
 
 
 def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
-    """Yield the ids in a struct, with their kinds."""
+    """Yield the IDs in a struct, each with its kind."""
     for row in holder.FIELDS:
         value = getattr(holder, row.name)
         if _is_id(row, value):
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the id of this kind in a struct; the struct's epoch belongs to it."""
+    """Return the struct's ID of this kind. An epoch in the struct belongs to this ID."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

@@ -1,6 +1,6 @@
 """Play the steps of a capture against a server, on sockets.
 
-Answers are read all the time, so that the server is never blocked; answers that no step waits for are dropped.
+Responses are read all the time, so that the server never blocks. Responses that no step waits for are dropped.
 """
 
 import asyncio
@@ -46,15 +46,15 @@ _KEYS: Final = (
     "feature",
     "path",
 )
-"""Fields that identify an element, unless the field table names the array's keys."""
+"""Fields that identify an array element, unless the message class defines the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Keys that each server assigns. Other keys are tried before them."""
+"""Keys that each server assigns. They are tried only if no other key identifies the elements."""
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
-    """Pair elements that have the same key; an element on only one side is paired with MISSING.
+    """Pair elements that have the same key. An element that only one side has is paired with MISSING.
 
-    Elements without unique keys are paired by position, and so are arrays of equal length without common keys.
+    Elements without unique keys are paired by position. So are arrays of equal length that have no keys in common.
     """
     for names in _choices([*recorded, *received], keys):
         ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
@@ -77,34 +77,34 @@ def _key(element: Struct, names: Sequence[str]) -> str:
     return repr([getattr(element, name) for name in names])
 
 
-# The steps of a capture: requests are sent, and responses awaited, in recorded order.
+# The steps of a capture are played in recorded order: requests are sent, and responses awaited.
 #
-# So requests keep their order across connections: a response that a server sends only after another client's request
+# So requests keep their order across connections. A response that the server sends only after another client's request
 # is not awaited too early.
 
 
 class Step(NamedTuple):
-    """A line of a capture."""
+    """A request, a response or the end of a connection in a capture."""
 
     line: int
     connection: str
-    """Identifies the connection: run and number."""
+    """The run and number of the connection, which identify it."""
     is_request: bool
     key: int | None
-    """The correlation id of a response; None in protocols that match responses by order."""
+    """The correlation ID of a response; None in protocols that match responses by order."""
     api_key: int
     version: int
     data: bytes
     time: float | None
     """Time in seconds; None if the line has none."""
     request: bytes = b""
-    """The recorded request of a response."""
+    """The recorded request to which this response belongs."""
     is_close: bool = False
     """Whether the connection closed here."""
 
 
 def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
-    """Yield the steps of a capture, without responses whose request is missing. Raises CaptureError."""
+    """Yield the steps of a capture. Responses whose request is missing are left out. Raises CaptureError."""
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:
@@ -128,17 +128,17 @@ _READ_SIZE: Final = 1 << 16
 
 
 class UnreachableServerError(TagwireError):
-    """A server that accepts no connection."""
+    """Raised if the server accepts no connection."""
 
 
 class Answer(NamedTuple):
-    """The result of a recorded response."""
+    """The result for one recorded response."""
 
     step: Step
     data: bytes | None
     """The received frame; None if there was none."""
     reason: str = ""
-    """Why there was no frame."""
+    """Why no frame was received."""
 
 
 async def play(
@@ -151,10 +151,10 @@ async def play(
     retry: float = 0.0,
     is_retriable: Callable[[Step, bytes], bool] = lambda step, answer: False,
 ) -> AsyncGenerator[Answer]:
-    """Send the requests, and yield an answer for each response.
+    """Send the requests, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, requests are sent no earlier than in the
-    recording, counted from the first. For up to `retry` seconds, a request is sent again while its answer
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent no earlier than in the
+    recording, measured from the first request. For up to `retry` seconds, a request is sent again while its answer
     `is_retriable`. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
@@ -206,7 +206,7 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that returns by how many seconds a request is early; 0 for steps without a time."""
+    """Return a function that returns how many seconds too early a request is; 0 for steps without a time."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
@@ -236,7 +236,7 @@ class _Connection:
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
-        """Send a request. `answer` reports failures."""
+        """Send a request. `answer` reports errors."""
         if self._failure:
             return
         if again:
@@ -250,7 +250,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """Return the answer for a recorded response."""
+        """Wait for the server's response that corresponds to a recorded response."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
@@ -263,10 +263,10 @@ class _Connection:
         return Answer(step, None, self._failure)
 
     async def close(self) -> None:
-        """Close the connection after everything was sent, and wait for its end."""
+        """Close the connection after everything was sent, and wait until it is closed."""
         if not self._failure:
             self._writer.close()
-            with suppress(OSError):  # TimeoutError is an OSError
+            with suppress(OSError):  # includes TimeoutError
                 await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()

@@ -1,1 +1,1 @@
-"""The results of `tagwire whatif` as JSON, tables, and a page."""
+"""Show the results of `tagwire whatif` as JSON, as tables, or as an HTML page."""

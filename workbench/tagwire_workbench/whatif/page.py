@@ -1,6 +1,6 @@
-"""The results as a self-contained HTML page: bars are plain elements, and colors follow the reader's settings.
+"""The results as a self-contained HTML page. Bars are plain elements; colors follow the reader's settings.
 
-All text and numbers are computed here; the template only prints them.
+All texts and numbers are computed in this module; the template only prints them.
 """
 
 import math
@@ -15,8 +15,7 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
-# Bar plots for the page of `tagwire whatif`: positions and widths in percent, computed here and printed by the
-# template.
+# Bar plots for the page. Positions and widths are computed as percentages here, and the template prints them.
 #
 # Plots that are compared with each other share one scale.
 
@@ -24,10 +23,10 @@ _MOST_TICKS = 5
 
 
 class Bar(NamedTuple):
-    """A bar: its start and width, in percent of the plot."""
+    """A bar, with its start and width as percentages of the plot."""
 
     kind: str
-    """What the bar shows: a class of the style sheet."""
+    """The CSS class of the bar, which depends on what it shows."""
     left: float
     width: float
     is_loss: bool
@@ -35,7 +34,7 @@ class Bar(NamedTuple):
 
 
 class BarRow(NamedTuple):
-    """A labelled group of bars, one below the other."""
+    """A group of bars with a label, one below the other."""
 
     name: str
     bars: list[Bar]
@@ -50,7 +49,7 @@ class Scale(NamedTuple):
     unit: str
 
     def place(self, value: float) -> float:
-        """Return the position of a value, in percent of the axis."""
+        """Return the position of a value as a percentage of the axis."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:
@@ -83,13 +82,13 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
 
 
 def _step(least: float) -> float:
-    """Return the lowest of 1, 2, 5, 10, 20, ... that is at least this value."""
+    """Return the lowest of 1, 2, 5, 10, 20, ... that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least)
 
 
 def render_page(summary: Summary) -> str:
-    """Return the page as HTML."""
+    """Return the results as HTML."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -114,7 +113,7 @@ def render_page(summary: Summary) -> str:
 
 
 def _answers(summary: Summary) -> Iterator[str]:
-    """Yield the results as sentences."""
+    """Yield the main results as sentences."""
     total = summary.total
     for how, before, after in (
         ("With compression as it is", total.packed_before, total.packed_after),
@@ -176,7 +175,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
 
 
 def _shares(measure: Measure) -> tuple[float, float]:
-    """Return the saved percentages with and without compression."""
+    """Return the percentages saved, with and without compression."""
     return (
         percent(measure.saved_packed, measure.packed_before),
         percent(measure.saved_unpacked, measure.unpacked_before),
@@ -195,7 +194,7 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    """Return the cells of a measure in column order."""
+    """Return the table cells of a measure, in column order."""
     packed, unpacked = _shares(measure)
     return (
         f"{measure.batches:,}",

@@ -9,16 +9,16 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """The measures of batches, grouped by one property."""
+    """A group of measures, one for each value of a property of batches."""
 
     title: str
     rows: list[tuple[str, Measure]]
     more: int = 0
-    """Number of omitted rows."""
+    """Number of rows left out."""
 
 
 class Summary:
-    """All results; `top` limits the number of topics."""
+    """All results of a measurement. `top` limits the number of topics."""
 
     def __init__(self, found: WhatIf, top: int) -> None:
         self.found = found
@@ -39,12 +39,12 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return the measures by name, highest savings first."""
+        """Return each measure with its name, highest savings first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
     def question(self) -> str:
-        """The question in words."""
+        """The question that the measurement answers, in words."""
         compared = f"against {self.against}" if self.against else "against the format that each batch has"
         changes = [f"packed with {self.codec}" if self.codec else ""]
         if self.size:
@@ -54,12 +54,12 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """The number of batches by the bytes saved in their headers."""
+        """Number of batches for each number of bytes saved in the header."""
         return sorted(self.total.head_saved.items())
 
     @property
     def speed(self) -> float:
-        """Bytes read and converted per second of processor time."""
+        """Bytes that were read and converted per second of processor time."""
         return self.total.bytes / self.total.seconds if self.total.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def percent(part: int, whole: int) -> float:
 
 
 def print_summary(summary: Summary) -> None:
-    """Print the question, a table for each property, and the losses in the new format."""
+    """Print the question, a table for each property, and losses in the new format."""
     say(summary.question)
     say()
     for section in (*summary.sections, None):
@@ -105,7 +105,7 @@ def _columns(title: str) -> tuple[Column, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return the cells of a measure."""
+    """Return the cells of a measure for a table."""
     return (
         str(measure.batches),
         str(measure.records),
