@@ -1,4 +1,4 @@
-"""Jobs over logs and captures that outgrow one machine: functions here, `tagwire spark` on the command line.
+"""Spark jobs for logs and captures too large for one machine: functions here, `tagwire spark` on the command line.
 
     convert_logs        rewrite logs in another format, codec or batch size
     compact_logs        keep the last record of every key
@@ -6,10 +6,10 @@
     export_logs         export logs as Parquet
     import_logs         restore exported logs, byte for byte
     audit_captures      list which clients send which versions, and which releases reject them
-    read_logs           read the rows of kafka_log as a DataFrame, planned by workers
+    read_logs           read the rows of kafka_log as a DataFrame, planned by workers, not by the driver
 
-A task processes a segment or a partition, and returns only a few numbers. The task writes records directly to files, so
-they never pass through the JVM or the driver. docs/spark-jobs.md is the guide.
+A task processes a segment or a partition, and returns only a few numbers. Tasks write records directly to files, so
+records never pass through the JVM or the driver. docs/spark-jobs.md is the guide.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

@@ -1,4 +1,4 @@
-"""`audit_captures`: which clients send which API versions, and which broker releases reject them.
+"""`audit_captures` lists which clients send which API versions, and which broker releases reject them.
 
 Message bodies are not read. Each task sends only one small row per client, API and version to the shuffle.
 """
@@ -32,9 +32,9 @@ def audit_captures(
     refused_by: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """Return a row for each client, API and version, in this order.
+    """Return a row for each client, API and version, sorted in this order.
 
-    `client` is the client id, or the capture's name for the client (`clientLabel`) if it has no id. `sinceRelease` and
+    `client` is the client ID, or else the client's label in the capture (`clientLabel`). `sinceRelease` and
     `lastRelease` are the first and last release in the package's archive that have the version; `lastRelease` is null
     if the newest release has it. With `refused_by`, such as "4.0", only versions that brokers of that release reject
     are returned. `paths`, `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError.
@@ -68,7 +68,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return each request version with its first and last release, and whether `refused_by` supports it."""
+    """Return each request version with its first and last release, and whether release `refused_by` supports it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):
@@ -83,7 +83,7 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 
 
 def _release(text: str, releases: list[str]) -> Release:
-    """Parse a release that the archive covers."""
+    """Parse a release number. Raises PipelineError if the package's archive doesn't cover the release."""
     if not releases:
         raise invalid("This package does not list releases; leave refused_by out.")
     oldest, number = min(releases, key=_number), _number(text)
@@ -93,7 +93,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
-    """Whether `wanted` is within these releases; a release newer than `newest` counts as `newest`."""
+    """Return whether `wanted` is within these releases; a release newer than `newest` counts as `newest`."""
     if wanted is None:
         return None
     begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
@@ -101,6 +101,6 @@ def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> b
 
 
 def _number(release: str) -> Release:
-    """Parse a release into numbers; empty for anything else."""
+    """Parse a release into its numbers; return an empty tuple for any other string."""
     parts = release.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

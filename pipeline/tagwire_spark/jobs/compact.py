@@ -1,10 +1,10 @@
-"""`compact_logs`: `tagwire log compact` on all workers.
+"""`compact_logs` does on all workers what `tagwire log compact` does on one machine.
 
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
-batch headers, find the last offset of each key, and rewrite the segments. Between the rounds the driver combines the
-facts about a log (`tagwire.log.batch_summary`), and a shuffle of keys and offsets finds the last record of each key
-(`last_offsets`). Values are never shuffled. The library's compaction rule decides, so the output is byte for byte that
-of `tagwire log compact`.
+batch headers, find the last offset of each key, and rewrite the segments. Between the rounds, the driver combines facts
+about each log (`tagwire.log.batch_summary`), and a shuffle of keys and offsets finds the last record of each key
+(`last_offsets`). Values are never shuffled. The library's compaction rule decides, so the output is the same, byte for
+byte, as from `tagwire log compact`.
 """
 
 import time
@@ -52,11 +52,11 @@ def compact_logs(
     work_folder: str | Path | None = None,
     **rules: Any,
 ) -> list[CompactReport]:
-    """Write partitions to a folder with only the last record of every key; return the partition reports in order.
+    """Write partitions to a folder with only the last record of every key. Return the partition reports in order.
 
     `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
-    call. A path may be a URL; `storage_options` are for its file system. `output` may also be a URL; the output is then
-    made in the `work_folder` and uploaded. `output` appears only when it is complete. Raises PipelineError,
+    call. Paths and `output` may be URLs; `storage_options` are for their file systems. The output for a URL is first
+    written to `work_folder`, and then uploaded. `output` appears only when it is complete. Raises PipelineError,
     LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
@@ -87,11 +87,11 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If a log was partly compacted before, the keys after that part are needed, not only their offsets.
+        # If part of the log was compacted before, compaction needs the keys after that part, not only their offsets.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
-        """The offset before the first batch of each segment, and finally the last offset of the log."""
+        """The offset after the last batch before each segment, and finally the end offset of the log."""
         self.known = Survey()
         self.keys = 0
         self.results: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ class _Log:
     # ------------------------------------------------------------ units, each with its size in bytes
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the partition as one unit."""
+        """Return a single unit for the whole partition."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -114,7 +114,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit for each segment; it reads the segment's batch headers."""
+        """Return a unit for each segment, which reads the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -122,14 +122,14 @@ class _Log:
         ]
 
     def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the batch headers. If offsets don't ascend, the partition is compacted as a whole."""
+        """Store the facts about all batches. If offsets don't ascend, the partition is compacted as a whole."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, bounds_of(self.compaction))
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit for each segment to compact; it finds the segment's keys."""
+        """Return a unit for each segment to compact, which finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -137,7 +137,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units that rewrite the segments to compact, and copy the others."""
+        """Return units that rewrite the segments to compact, and units that copy the other segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -192,7 +192,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Fill the results of the partitions. Raises PipelineError."""
+        """Run all rounds and store the results in `logs`. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
@@ -218,10 +218,10 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The worker side of log compaction. A unit of work is a dict whose `do` names the task; results are dicts too.
+# The worker's part of log compaction. A unit of work is a dict whose `do` names the task; results are dicts as well.
 #
-# heads       read the batch headers of a segment
-# rewrite     write compacted segments as one
+# summaries   read the batch headers of a segment
+# rewrite     compact segments and write them as one segment
 # carry       copy a segment that is not compacted
 # partition   compact a whole partition
 
@@ -281,7 +281,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Return the attempt's name, and its reports by segment name."""
+    """Flush an attempt's files to disk; return the attempt's name, and its reports with the segment names."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -1,8 +1,8 @@
-"""`export_logs`: export logs as Parquet, for any reader and for `import_logs`, which restores each file exactly.
+"""`export_logs` exports logs as Parquet, for any reader and for `import_logs`, which restores each file exactly.
 
-The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that the rows don't:
+The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that the rows lack:
 batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the folders
-(`exported`). A task reads a segment and writes its part; the driver receives only counts.
+(`exported`). A task reads a segment and writes the segment's part; the driver receives only counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,21 +30,21 @@ from tagwire_spark.options import MODES, invalid
 
 
 class ExportReport(NamedTuple):
-    """The export result of a segment."""
+    """What was exported from a segment."""
 
     file: Path | str
-    """A path, or a URL as a string."""
+    """The path, or the URL as a string."""
     records: int
     batches: int
     kept: int
-    """Batches that are also stored as bytes: compressed batches, markers, and older formats."""
+    """Number of batches that are also stored as bytes: compressed batches, markers, and older formats."""
     bytes: int
     parquet_bytes: int
-    """Size of the segment's part of the table."""
+    """Size of the table file with the segment's records."""
     exact_bytes: int
-    """Size of the bytes stored outside the table."""
+    """Size of the file with the segment's bytes outside the table."""
     damage: tuple[tuple[int, str], ...]
-    """Positions of invalid batches and unreadable records, with reasons. Their bytes are stored without rows."""
+    """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported without rows."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON-compatible dict."""
@@ -53,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part, the location of its files, and the partition if the part is a segment."""
+    """A part to export, the location of its files, and the partition if the part is a segment."""
 
     part: Part
     folder: Path
@@ -83,14 +83,14 @@ def export_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
-    """Export logs to a folder as Parquet, with all their other files; return the segment reports in order.
+    """Export logs to a folder as Parquet, with all their other files. Return the segment reports in order.
 
-    A path is a partition folder, or a folder above partitions, which is exported as a whole; several paths keep their
-    own names below `output`. A path may be a URL; `storage_options` are for its file system. `output` may also be a
-    URL; the output is then made in the `work_folder` and uploaded. `columns` are columns of `kafka_log`, by default
-    all; topic and partition are always folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE;
-    then they are kept and reported. `output` appears only when it is complete. Raises FormatError, PipelineError,
-    LogPathError.
+    A path is a partition folder, or a folder above partitions, which is exported as a whole. If there are several
+    paths, each keeps its own name below `output`. Paths and `output` may be URLs; `storage_options` are for their file
+    systems. The output for a URL is first written to `work_folder`, and then uploaded. `columns` are columns of
+    `kafka_log`, by default all; topic and partition are always folders. Bytes that are not a batch are rejected, unless
+    `mode` is PERMISSIVE; then they are kept and reported. `output` appears only when it is complete. Raises
+    FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
@@ -137,7 +137,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts of the files in these folders, and the names of all folders. Raises LogPathError."""
+    """Return the parts to export from these folders, and the names of all their folders. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:
@@ -156,7 +156,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield a folder and its subfolders, each with its files; `way` are its parent folders. Raises LogPathError."""
+    """Yield a folder and its subfolders, each with its files; `way` is the chain of parents. Raises LogPathError."""
     try:
         real = folder.resolve()
         if real in way:
@@ -176,7 +176,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[_Unit]:
-    """Yield a part for each valid segment, and one for the other files."""
+    """Yield a part for each segment in a folder, and a part for its other files."""
     sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):

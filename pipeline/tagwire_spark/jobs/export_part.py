@@ -1,7 +1,7 @@
-"""Export a part on a worker: a segment as record rows and extra pieces, other files as pieces only.
+"""Export a part on a worker: a segment becomes rows and pieces of bytes, other files become pieces only.
 
-The source `kafka_log` makes the rows. A second pass over the batches checks which of them can be rebuilt exactly from
-their rows, and stores the bytes of all others. So exact restoring never affects the table's rows.
+The source `kafka_log` makes the rows. A second pass over the batches checks which batches can be rebuilt exactly from
+their rows, and stores the bytes of all others. So the exact export never affects the rows of the table.
 """
 
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""Folder for the rows of an attempt; pieces are in folder `EXACT`."""
+"""The folder for an attempt's rows. Its pieces are in folder `EXACT`."""
 _CHUNK: Final = 4 << 20
-"""Bytes per piece of a file that is not a segment."""
+"""Maximum bytes of a piece of a file."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""Bytes of pieces to gather before writing them as columns."""
+"""Maximum bytes of pieces to gather before they are written as columns."""
 
 
 class ExportOptions(NamedTuple):
@@ -58,7 +58,7 @@ class TopicPartition(NamedTuple):
 def export_part(
     unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Write a part to a folder of this attempt. Raises LogPathError, LogError, PipelineError."""
+    """Export a part to a new folder for this attempt. Raises LogPathError, LogError, PipelineError."""
     part = Part(*unit["part"])
     folder = attempt(attempts)
     made = _Pieces(folder / EXACT / part.name)
@@ -94,12 +94,12 @@ class _Segment:
         self.path = path
         self.size = size
         self.file = encodable(file)
-        """The path in the table, relative to the root of the logs."""
+        """The path as a value of column `file`, relative to the root of the logs."""
         self.options = options
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Write the rows and pieces, and return their counts."""
+        """Export the rows and pieces of the segment, and return their counts."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -116,7 +116,7 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """Return the table (its last rows are written on close), and the positions and reasons of damage."""
+        """Return the table, whose last rows are written on close, and the positions and reasons of damage."""
         query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
@@ -138,13 +138,13 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """Return the batch with the table's columns, in order."""
+        """Return the batch with exactly the table's columns, in order."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Add every byte as a piece; return the number of batches, and of batches stored as bytes."""
+        """Add all bytes as pieces; return the number of batches, and how many of them are stored as bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -161,12 +161,12 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Add a batch's header. Returns whether the header is enough, so that the records need not be stored."""
+        """Add a batch's header and return True if the rows hold the rest; otherwise add all its bytes."""
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # the row pass has already reported it
+            except DecodeError:  # already reported when the rows were made
                 header = None
         if header is None:
             made.add(BYTES, batch.encode(), format=batch.format)
@@ -176,25 +176,25 @@ class _Segment:
 
 
 def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows that report errors."""
+    """Yield the position and the error of each row that reports an error."""
     if batch.column("_error").null_count < batch.num_rows:
         wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
         yield from wrong.to_pylist()
 
 
 class _Pieces:
-    """The pieces of a part's files, in order."""
+    """A writer for the pieces of a part's files, in order."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
         self.file = 0
         self.end = 0
-        """Start position of the next piece."""
+        """Position in the file at which the next piece starts."""
         self._rows: list[tuple[Any, ...]] = []
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Start with the first byte of a file."""
+        """Begin a file; the next piece starts at its first byte."""
         self.file, self.end = file, 0
 
     def add(
@@ -206,7 +206,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add a piece of `size` bytes, by default the length of the data."""
+        """Add a piece of the current file, of `size` bytes, by default as many as in `data`."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length
@@ -225,7 +225,7 @@ class _Pieces:
                 self.add(BYTES, data)
 
     def close(self) -> int:
-        """Finish, and return the size of the pieces file."""
+        """Write the remaining pieces, and return the size of the output file."""
         self._flush()
         return self.table.close()
 

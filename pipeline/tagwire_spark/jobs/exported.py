@@ -1,15 +1,15 @@
-"""The layout of an exported folder, for writing and reading.
+"""The layout of an exported folder, for the code that writes it and the code that reads it.
 
     OUT/
         topic=orders/partition=0/part-00000.parquet     the records of a segment, as `kafka_log` shows them
-        _exact/part-00000                               the bytes that the records don't hold, also as Parquet
+        _exact/part-00000                               the bytes that the records lack, also as Parquet
         _export.json                                    which log files are in which part
 
 Spark, pyarrow and pandas ignore names that begin with `_`, so they see only a table of records, partitioned by topic
 and partition.
 
-The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece holds bytes, a run of zeros, or the
-header of a batch whose records are in the table; the import joins header and records.
+The rows of a part in `_exact` are the bytes of the part's files, piece by piece. A piece is bytes, a run of zeros, or
+the header of a batch whose records are in the table; the import joins header and records.
 """
 
 import json
@@ -30,7 +30,7 @@ from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
-"""Layout version, to be raised if an older reader would misread the new layout."""
+"""Version of the layout. Raise it if an older reader would misread a new layout."""
 
 HEAD: Final = "head"
 BYTES: Final = "bytes"
@@ -51,12 +51,12 @@ PIECES: Final = pa.schema(
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
-"""The columns of the table's files. Topic and partition are folder names, and headerNames follows from headers."""
+"""The columns of the table's files. Topic and partition are folder names, and headerNames is derived from headers."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
-"""The columns needed to rebuild batches."""
+"""The columns needed to rebuild batches from rows."""
 _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 32 << 20
-"""Maximum bytes of a row group, which export and import hold in memory."""
+"""Maximum bytes of a row group, all of which export and import keep in memory."""
 
 
 class Part(NamedTuple):
@@ -64,28 +64,28 @@ class Part(NamedTuple):
 
     number: int
     folder: str
-    """Path relative to the root of the logs; empty for the root itself."""
+    """The files' folder, relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
-    """File names and sizes."""
+    """Names and sizes of the files."""
     rows: str | None = None
-    """The table file with the records, as a path relative to the root of the export."""
+    """The table file with the segment's records, as a path relative to the root of the export; None without one."""
 
     @property
     def name(self) -> str:
-        """The name of the part."""
+        """The name of the part in the export, such as part-00000."""
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
-        """Return the path of a file, relative to the root of the logs."""
+        """Return the path of the file with this index, relative to the root of the logs."""
         return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
 
 
 class Export(NamedTuple):
-    """The manifest of an export."""
+    """The manifest of an export, which lists its parts and folders."""
 
     parts: tuple[Part, ...]
     folders: tuple[str, ...]
-    """Every folder of the logs, even if it has no files."""
+    """All folders of the logs, including those without files."""
 
     def write(self, folder: Path) -> None:
         """Write the manifest to the export folder."""
@@ -126,20 +126,20 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Return the path if it stays within its folder. Raises ValueError."""
+    """Return a relative path. Raises ValueError if it leads out of its folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
 
 
 def table_folder(topic: str, partition: int) -> str:
-    """Return the Hive-style folder of a partition's records."""
+    """Return the folder for a partition's records, in Hive's style: topic=orders/partition=0."""
     escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
     return f"topic={escaped}/partition={partition}"
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Return the requested columns in table order, by default all. Raises PipelineError."""
+    """Return the requested columns in table order; None requests all. Raises PipelineError."""
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
@@ -151,7 +151,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A Parquet file written in row groups of a few MiB. The file is created with its first row."""
+    """A Parquet file written in row groups of limited size. The file is created with its first row."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -162,7 +162,7 @@ class Table:
         self._bytes = self._count = 0
 
     def add(self, batch: Any) -> None:
-        """Add an Arrow batch that has the schema."""
+        """Add the rows of an Arrow batch that has the table's schema."""
         self._waiting.append(batch)
         self._bytes += batch.nbytes
         self._count += batch.num_rows
@@ -180,7 +180,7 @@ class Table:
         self._waiting, self._bytes, self._count = [], 0, 0
 
     def close(self) -> int:
-        """Finish and flush the file; return its size."""
+        """Write the remaining rows, flush the file to disk, and return its size."""
         self._flush()
         if self._writer is None:
             return 0
@@ -189,7 +189,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Discard the file. A writer that stays open would later write its footer into a new file of the same name."""
+        """Discard the file. If its writer stayed open, it would later write a footer into a new file with this name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -1,10 +1,10 @@
-"""Find the last offset of each key by a shuffle of keys and offsets, stored in files next to the output.
+"""Find the last offset of each key by a shuffle of keys and offsets. The results are in files next to the output.
 
-    lasts/ID/7          the offsets of one task for partition number 7
+    lasts/ID/7          the last offsets that one task found for partition number 7
 
-A file holds ascending int64 offsets. Each task after the shuffle has a folder; Spark sizes these tasks by bytes. The
-task that rewrites a segment reads the segment's offset range from each folder. Values are never shuffled, and a key is
-shuffled only once for each record array that contains it.
+A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder; Spark decides by size how
+many tasks there are. The task that rewrites a segment reads the segment's offset range from each folder. Values are
+never shuffled, and a key is shuffled only once for each record array that contains it.
 """
 
 import sys
@@ -34,7 +34,7 @@ from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 _KEYS: Final = "log int, key binary, offset long"
 _KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
@@ -46,9 +46,9 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 def find_last_offsets(
     spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
-    """Write the last offsets of the segments' keys to the job's folder; return their number for each partition.
+    """Write the last offsets of the keys in segments to the job's folder. Return the number of keys by partition.
 
-    A unit is the partition number, the segment as sent, and the segment's part of the survey. Raises PipelineError.
+    A unit is a partition number, a segment as sent, and the segment's part of the survey. Raises PipelineError.
     """
     if not units:
         return {}
@@ -66,7 +66,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return the last offsets of a partition in `first` <= offset < `end`."""
+    """Return the last offsets that are in a partition, in `first` <= offset < `end`."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -76,7 +76,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file, read one at a time on access."""
+    """The offsets in a file as a sequence; each is read on access."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -89,7 +89,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Return sorted numbers as bytes, without a Python object for each."""
+    """Return the numbers, sorted, as bytes, without creating a Python object for each number."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
@@ -97,7 +97,7 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the keys of a segment with their last offsets, array by array. Raises LogError, PipelineError."""
+    """Yield the keys of a segment with their last offsets, as Arrow batches. Raises LogError, PipelineError."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -109,7 +109,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that count for compaction: neither markers nor records of aborted transactions."""
+    """Return a mask of the records that count for compaction: those with keys, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -121,7 +121,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return a row for each key."""
+    """Return a row with the last offset for each key in a batch."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
@@ -133,7 +133,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the task after the shuffle, which writes a file for each partition."""
+    """Return the function for tasks after the shuffle, which writes a file of offsets for each partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

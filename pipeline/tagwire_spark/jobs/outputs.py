@@ -1,12 +1,12 @@
-"""The folders that jobs write, which appear only when they are complete, even if workers die.
+"""The output folders of jobs. An output appears only when it is complete, even if workers die.
 
     .OUTPUT.3f2a.../            next to the output, on the same file system
-        attempts/ID/            the output of one attempt of one unit
+        attempts/ID/            what one attempt wrote for one unit
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         whole/                  becomes the output, by one rename
 
-An output at a URL is made in the same way in a work folder, and then uploaded (`uploads`). Each attempt of a unit
-writes to its own folder and returns the folder name. Spark accepts one result for each unit; the folders of other
+An output for a URL is made in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
+writes to its own folder and returns the folder's name. Spark accepts one result for each unit; the folders of other
 attempts are ignored, and removed at the end.
 """
 
@@ -31,11 +31,11 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.uploads import begin_upload, upload
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Also matches a URL with one slash, since `Path` merges two slashes."""
+"""Matches a URL, even with only one slash, because `Path` merges two slashes into one."""
 
 
 class Staged:
-    """The folders of a job, for the driver and workers."""
+    """The paths of a job's folders, for the driver and workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a running job."""
+    """The folders of a running job, as the driver fills them."""
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of an attempt to a folder of the output."""
@@ -62,7 +62,7 @@ class Staging(Staged):
 
 
 def is_url(text: str) -> bool:
-    """Whether a string is a URL of a remote file system, even after a `Path` merged its slashes."""
+    """Return whether a string is a URL of a remote file system, even if `Path` has merged its slashes."""
     return _URL.match(text) is not None
 
 
@@ -72,7 +72,7 @@ class Output(NamedTuple):
     place: Path | str
     """A folder, or the URL of a prefix in object storage."""
     work: Path | None = None
-    """The folder in which the output of a URL is made before the upload; None for a temporary folder."""
+    """The folder in which the output for a URL is made before the upload; None for a temporary folder."""
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
@@ -83,7 +83,7 @@ class Output(NamedTuple):
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> Output:
-    """Return the target of a job. Raises PipelineError for a `Path` that holds a URL."""
+    """Return the target of a job. Raises PipelineError for a URL given as a `Path`."""
     text = str(output)
     if not is_url(text):
         return Output(local_path(text))
@@ -95,7 +95,7 @@ def job_output(
 
 @contextmanager
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
-    """Yield folders to fill. On success `whole` becomes the output; otherwise everything is removed.
+    """Yield folders for a job to fill. On success, `whole` becomes the output; otherwise all folders are removed.
 
     Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
     can't be written.
@@ -106,13 +106,13 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
         made.whole.mkdir()
         try:
             yield made
-        except FileNotFoundError as error:  # the driver copies the small files of logs
+        except FileNotFoundError as error:  # raised when the driver copies small files of logs
             raise changed(f"{error.filename}: it was removed after the job had listed it") from None
 
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output, and rename its `whole` to the output."""
+    """Yield a folder next to the output, and rename its subfolder `whole` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output) as is_alone:
@@ -130,7 +130,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder, and upload its `whole`."""
+    """Yield a folder in the work folder, and upload its subfolder `whole`."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
@@ -145,13 +145,13 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # a later write removes leftovers
+        with suppress(PipelineError):  # a later write removes what is left
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Make a folder for one attempt, on a worker. Raises LogPathError if the worker doesn't mount the job's folder."""
+    """Create a folder for one attempt, on a worker. Raises LogPathError if the worker lacks the job's folder."""
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

@@ -1,11 +1,11 @@
-"""`read_logs`: a read planned by Spark's workers, for logs of hundreds of thousands of segments.
+"""`read_logs` reads logs with hundreds of thousands of segments: workers, not the driver, plan the read.
 
 A Spark data source must plan all tasks in one process on the driver. Here, the driver only lists the partition folders.
-A first stage lists and splits their segments on workers, a shuffle distributes the splits among tasks, and a second
-stage reads them as the source `kafka_log` does.
+In a first stage, workers list the segments and split them. A shuffle distributes the splits among tasks, and a second
+stage reads the splits as the source `kafka_log` does.
 
-A `kafka_log` commit may change several partitions that are listed by different tasks. So the driver notes the commit
-number of each log folder, and a task fails if it finds another number.
+A `kafka_log` commit may change several partitions, which different tasks list. So the driver notes the commit number of
+each log folder, and a task fails if it finds another number.
 """
 
 import glob
@@ -46,12 +46,12 @@ from tagwire_spark.log_read.splits import (
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Bytes per split; larger than in the data source, because there are so many segments."""
+"""Maximum bytes of a split. Splits are larger than in the data source, because there are so many segments."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A partition folder or a segment, its log folder, and the commit number of that log folder."""
+"""A partition folder or a segment, its log folder, and the log folder's commit number."""
 
 
 def read_logs(
@@ -62,11 +62,11 @@ def read_logs(
     *,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Return the rows of `spark.read.format("kafka_log")`, planned by workers.
+    """Return the rows of `spark.read.format("kafka_log")`, in a read that workers plan.
 
-    `paths`, the columns of `schema` and `options` are as for the source, without `pushdown` and `minPartitions`. The
-    rows are read by `tasks` tasks (default: `spark.sql.shuffle.partitions`), which share splits of `maxSplitBytes`
-    (default: 1 GiB). Raises PipelineError.
+    `paths`, the columns of `schema` and `options` are as for the source, but options `pushdown` and `minPartitions` are
+    rejected. The rows are read by `tasks` tasks (default: `spark.sql.shuffle.partitions`), which share splits of
+    `maxSplitBytes` (default: 1 GiB). Raises PipelineError.
     """
     query = _query(paths, options or {})
     asked = _asked(schema, query)
@@ -78,9 +78,9 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Return the splits of a query, several per row, as workers find them. Raises PipelineError."""
+    """Return a DataFrame with the splits of a query, several per row, which workers compute. Raises PipelineError."""
     units = _units(query)
-    if not units:  # the output of a write without rows
+    if not units:  # a write without rows leaves no partitions
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -95,7 +95,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the requested columns, by default all."""
+    """Return the requested columns; by default all columns."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -106,7 +106,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the units that tasks plan. Raises PipelineError."""
+    """Return the units that workers plan. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -124,7 +124,7 @@ def _units(query: LogQuery) -> list[_Unit]:
 
 
 def _check_replicas(units: list[_Unit]) -> None:
-    """Reject a partition in two folders, and a folder or segment that two paths reach. Raises PipelineError."""
+    """Reject a partition in two folders, and a folder or segment that two paths name. Raises PipelineError."""
     folders: dict[tuple[str, int], str] = {}
     paths: set[str] = set()
     for path, *_ in units:
@@ -137,7 +137,7 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that a path or pattern matches; the tasks later filter partitions."""
+    """Yield the segments and partition folders that a path or pattern matches. Tasks later drop other partitions."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
@@ -153,12 +153,12 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment or the partition folders at a URL, without listing the partition folders."""
+    """Yield the segment, or the partition folders, at a URL without listing what is in the partition folders."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs takes no pattern in a URL; give it folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # before the listing, so that tasks notice a later commit
+    number = settled_number(above, options)  # read before the listing, so that tasks notice a later commit
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)
@@ -180,7 +180,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the partition folder of a segment, or the path if it is a partition folder."""
+    """Return the folder of a path to a segment; otherwise the path, which is a partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 
@@ -189,7 +189,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder of a partition, to which `kafka_log` may commit."""
+    """Return the log folder that contains a partition or segment, to which `kafka_log` may commit."""
     return _outer(_folder(path))
 
 

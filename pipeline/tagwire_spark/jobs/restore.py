@@ -1,7 +1,7 @@
-"""`import_logs`: restore logs exported by `export_logs`, byte for byte.
+"""`import_logs` restores logs exported by `export_logs`, byte for byte.
 
-Every piece of a file has its position and size, and every batch that is rebuilt from records has a checksum. So either
-all files are restored exactly, or an error is raised and there is no output.
+Every piece of a file has its position and size, and every batch rebuilt from records has a checksum. So either all
+files are restored exactly, or the import fails and there is no output.
 """
 
 from bisect import bisect_right
@@ -51,11 +51,11 @@ def import_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ImportReport]:
-    """Restore the logs of an export to a folder; return the file reports in order.
+    """Restore the logs of an export to a folder. Return the file reports in order.
 
-    All exported files are restored byte for byte. The export may be a URL; `storage_options` are for its file system.
-    `output` may also be a URL; the output is then made in the `work_folder` and uploaded. `output` appears only when it
-    is complete. Raises PipelineError, LogPathError.
+    All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` are for their file
+    systems. The output for a URL is first written to `work_folder`, and then uploaded. `output` appears only when it is
+    complete. Raises PipelineError, LogPathError.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -79,7 +79,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the existing export files of a part."""
+    """Yield those files of an export that contain a part and that exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -89,7 +89,7 @@ def _files_of(part: Part, source: Location) -> Iterator[Path]:
 
 
 def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions = NO_OPTIONS) -> dict[str, Any]:
-    """Write the files of a part. Raises PipelineError, LogPathError."""
+    """Restore the files of a part, on a worker. Raises PipelineError, LogPathError."""
     facts, listed = unit
     part, folder = Part(*facts), attempt(attempts)
     with received_folder(source, listed, storage) as location:
@@ -108,7 +108,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files; return for each the number of batches rebuilt from records."""
+        """Write all files of the part; return the number of batches rebuilt from records, for each file."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -167,7 +167,7 @@ class _Files:
 
 
 class _Records:
-    """The records of a part of the table, in order."""
+    """The records of a part, read from its table file in order."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
@@ -188,7 +188,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Whether any rows are left; loads the next row group if needed."""
+        """Return whether any rows are left, after loading the next row group if needed."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

@@ -1,7 +1,7 @@
 """Run units of work on workers. Units and results are small JSON values, never records.
 
-Large units start first and small ones share a task, so that no long task starts last. Spark may run a unit several
-times, even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
+Large units start first, so that no long task starts last; small units share a task. Spark may run a unit several times,
+even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
 """
 
 import json
@@ -22,7 +22,7 @@ from tagwire_spark.worker import settle_worker
 TASK_BYTES: Final = 64 << 20
 """Maximum total bytes of units that share a task."""
 _OPENING: Final = 1 << 20
-"""Overhead of opening a unit, as an equivalent number of bytes."""
+"""Cost of opening a unit's files, expressed as bytes read in the same time."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -36,10 +36,10 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Run a job; if logs change while it reads them, list the logs and run it again, three times at most.
+    """Decorate a job to run again, three times at most, if logs change while it reads them.
 
-    A running broker compacts and deletes segments. A task can't list a log again, because other tasks use the same
-    listing.
+    A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
+    same listing. So the whole job is repeated.
     """
 
     @wraps(job)
@@ -81,7 +81,7 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    """Return the rows that `work(number, unit)` yields, lazily; otherwise like `run_units`."""
+    """Return a lazy DataFrame of the rows that `work(number, unit)` yields. Other arguments are as in `run_units`."""
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]
@@ -91,7 +91,7 @@ def over_units(
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
-    """Return the unit numbers of each task, large units first."""
+    """Group units into tasks, large units first; return the unit numbers of each task."""
     tasks: list[list[int]] = []
     left = 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
@@ -105,7 +105,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function that runs a task's units on a worker."""
+    """Return the function for `mapInArrow`, which runs a task's units on a worker."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()
@@ -125,7 +125,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # often names no file if the disk is full
+        except OSError as error:  # if the disk is full, the error often names no file
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

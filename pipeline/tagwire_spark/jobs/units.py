@@ -1,6 +1,6 @@
-"""The units of log jobs: segments in folders that all workers mount, or at URLs.
+"""The units of work of log jobs: segments in folders that all workers mount, or at URLs.
 
-A folder is listed once, on the driver. Each task gets the inode of its segment, or for a URL the listing entries of the
+The driver lists each folder once. Each task gets the inode of its segment or, for a URL, the listing entries of the
 segment's files, and raises an error if the segment has been replaced or removed.
 """
 
@@ -25,11 +25,11 @@ from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
 _OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
-"""Suffixes of the files that a broker keeps next to partitions."""
+"""Name suffixes of the files that a broker keeps next to partitions."""
 
 
 class FoundPartition(NamedTuple):
-    """A partition, and its name in the output."""
+    """A partition of the input, and its path in the output."""
 
     partition: Partition
     target: str
@@ -42,13 +42,13 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the segments now, with `metadata` after the snapshots of a metadata log. Raises LogPathError."""
+        """List the segments now; `metadata` adds the snapshots of a metadata log in front. Raises LogPathError."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
     @property
     def place(self) -> Path | str:
-        """The folder for reports: a Path, or a URL string."""
+        """The partition's folder for reports: a Path, or a URL string."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
@@ -63,14 +63,14 @@ class SegmentUnit(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The file for reports: a Path, or a URL string."""
+        """The segment's file for reports: a Path, or a URL string."""
         return self.file if is_remote(self.file) else Path(self.file)
 
 
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """Return the locations of paths and URLs. Raises PipelineError; LogPathError for a missing path."""
+    """Return the locations of paths and URLs. Raises PipelineError; LogPathError for a path that doesn't exist."""
     found: list[Location] = []
     for text in path_strings(paths):
         if is_remote(text):
@@ -81,13 +81,13 @@ def job_inputs(
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:
-        with settled_location(location):  # finishes or undoes an interrupted write first
+        with settled_location(location):  # completes or undoes an interrupted write
             pass
     return found
 
 
 def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Return one or several paths and URLs as strings. Raises PipelineError for a Path that holds a URL."""
+    """Return one or several paths and URLs as strings. Raises PipelineError for a URL given as a `Path`."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))
@@ -97,7 +97,7 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """Return the partitions in and below a folder. Raises LogPathError if there is none, or the path is a file."""
+    """Return the partitions in and below a folder. Raises LogPathError if there are none, or for a file."""
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")
@@ -111,7 +111,7 @@ def found_partitions(root: Location) -> list[FoundPartition]:
 
 
 def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
-    """Yield the units of a partition's segments, with their sizes."""
+    """Yield a unit for each of a partition's segments, with the segment's size."""
     topic, _ = partition_key(found.partition.path)
     for segment in segments:
         file, listed = sent_segment(segment, found.root)
@@ -119,7 +119,7 @@ def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterato
 
 
 def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
-    """Yield the segments at or below a path, and the snapshots of metadata logs."""
+    """Yield a unit for each segment at or below a path, and for each snapshot of a metadata log."""
     path = root.local
     if path.is_file():
         found = FoundPartition(root.partition(path.parent), "", root)
@@ -130,7 +130,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Raise LogPathError if two partitions have the same output folder."""
+    """Raise LogPathError if two partitions would be written to the same output folder."""
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -145,7 +145,7 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the small files of remote partitions: broker files, and the files that `files` lists for a partition.
+    """Fetch small files of remote partitions: broker files, and the files that `files` returns for a partition.
 
     Raises PipelineError, LogPathError.
     """
@@ -163,7 +163,7 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the log folders with their paths in the output; not for a path that is itself a partition."""
+    """Return the folders above partitions, with their paths in the output; none for a path that is a partition."""
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 
 
@@ -195,9 +195,9 @@ def _inode(file: str) -> int:
 
 @contextmanager
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
-    """Yield a segment sent by `sent_segment`, on a worker.
+    """Yield, on a worker, a segment that the driver sent with `sent_segment`.
 
-    Raises PipelineError, also for an error in the block if the segment was replaced or removed meanwhile.
+    Raises PipelineError if the segment was replaced or removed meanwhile, even if the block raises another error.
     """
     file, listed = sent
     if is_remote(file):
@@ -219,7 +219,7 @@ def _check_inode(file: str, listed: int) -> None:
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """Yield the folder of sent files, on a worker. Raises PipelineError."""
+    """Yield, on a worker, the folder that contains sent files. Raises PipelineError."""
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

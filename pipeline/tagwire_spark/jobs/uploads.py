@@ -1,8 +1,8 @@
-"""Upload a job's output to object storage: tasks upload its files, and a `kafka_log` commit publishes them.
+"""Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
 
 Before its output is complete, a job moves and rereads files, so it needs a folder that the driver and all workers can
 access. For the upload, each task puts files below a hidden prefix, and one commit copies all of them into place. So a
-reader of `kafka_log` sees all of the output or nothing; for other readers `_SUCCESS` comes last.
+`kafka_log` reader sees either all of the output or nothing. For other readers, `_SUCCESS` appears last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from tagwire_spark.jobs.tasks import run_units
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
-    """Start the upload to an empty prefix.
+    """Begin the upload to an empty prefix.
 
     Raises LogPathError if the prefix has objects, and PipelineError if it can't be written.
     """
@@ -58,7 +58,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
-    """Upload a file on a worker; return its staged name. Raises LogPathError, PipelineError."""
+    """Upload a file, on a worker; return the name of the staged object. Raises LogPathError, PipelineError."""
     path, name = unit
     attempt = commit.staging(commit.job_of(root, id, storage))
     try:

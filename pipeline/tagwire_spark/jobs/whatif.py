@@ -1,7 +1,7 @@
-"""`whatif_logs`: `tagwire whatif` over the logs of a whole cluster.
+"""`whatif_logs` does for the logs of a whole cluster what `tagwire whatif` does on one machine.
 
-Each task measures a segment, and the driver adds up the counts. The figures equal those of the command on one machine,
-except the processor time.
+Each task measures a segment, and the driver adds up the counts. The figures are the same as from the command, except
+the processor time.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ def whatif_logs(
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
-    """Measure the size that logs would have in another format, by kind of batch; nothing is written.
+    """Measure how large logs would be in another format, by kind of batch; nothing is written.
 
     A path or URL names a segment, or a folder that is a partition or has partitions below it. `storage_options` are for
     the file system of URLs. Raises FormatError, LogPathError, PipelineError.
@@ -56,7 +56,7 @@ def whatif_logs(
 
 
 def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
-    """Measure a segment, on a worker."""
+    """Measure a segment on a worker."""
     found = WhatIf(conversion_of(how), against)
     file, topic, _, listed = SegmentUnit(*unit)
     with received_segment((file, listed), storage) as segment:
@@ -68,7 +68,7 @@ def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, stora
 
 
 def _add(found: WhatIf, result: dict[str, Any]) -> None:
-    """Add the counts of a task."""
+    """Add the counts that a task returned to the total."""
     for kind, counts in result["measures"]:
         found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
     for row in result["losses"]:

@@ -145,7 +145,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.query = asked.query
         self.columns = schema
         self.names = [*names]
-        """The column names in the query."""
+        """The column names of the user's schema."""
         self._target: Ends | None = None
         """The ends of the logs when an AvailableNow query started, where it stops; None for other queries."""
         self._latest: dict[str, Any] = {}

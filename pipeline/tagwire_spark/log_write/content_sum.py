@@ -1,7 +1,7 @@
 """A checksum over records that shows whether two writes of a micro-batch have the same content.
 
-The sum does not depend on the records' order, batches or offsets. Key, value and headers of each record are summed as
-format v2 encodes them, because rows that never become Python objects (`row_runs`) are summed while they are encoded.
+The sum does not depend on the order, batches or offsets of the records. Key, value and headers of a record are summed
+in the encoding of format v2, because rows that never become Python objects (`row_runs`) are summed while being encoded.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 
 def content_sum(records: Iterable[Record]) -> int:
-    """Return the sum of each record's CRC-32C."""
+    """Return the sum of the records' CRC-32C checksums."""
     return sum(checksum("crc32c", _body(record)) for record in records)
 
 

@@ -1,4 +1,4 @@
-"""Write `kafka_log`: tasks stage segments; the driver compares them with each other and the log, and commits."""
+"""Write `kafka_log`: tasks stage segments; the driver checks them against each other and the log, and commits them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,14 +44,14 @@ from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
 _AT_ONCE: Final = 8
-"""Remote logs examined concurrently."""
+"""Maximum number of remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy if records were removed from their batch."""
+"""The remedy suggested if records were removed from the batch that baseOffset names."""
 
 
 class Staged(WriterCommitMessage):
-    """A task's message to the driver: facts about its segments, and its micro-batch."""
+    """A task's message to the driver: facts about the segments that it wrote, and its micro-batch."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -63,7 +63,7 @@ class Staged(WriterCommitMessage):
 
 
 class LogWriter(DataSourceArrowWriter):
-    """A write of a DataFrame; made on the driver, and copied to each task."""
+    """A write of a DataFrame; created on the driver, and copied to each task."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -71,24 +71,24 @@ class LogWriter(DataSourceArrowWriter):
         self.job: Job = begin(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """Write the rows of a task as segments, on a worker."""
+        """Write the rows of a task as segments. Spark calls this on a worker."""
         refuse_table()
         batch = batch_of_write(self.target)
         output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
         return Staged(_staged(output, iterator), batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Commit the write, on the driver, after all tasks."""
+        """Commit the write. Spark calls this on the driver after all tasks."""
         _Commit(self.job, self.target, messages, overwrite=self.overwrite).carry_out()
         remove_leftovers(self.job, self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Clean up, on the driver, after a task failed or the commit was rejected."""
+        """Remove staged files. Spark calls this on the driver after a task failed or the commit was rejected."""
         abandon(self.job)
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):
-    """A stream writer; Spark makes one for the tasks and one for the commit of each micro-batch."""
+    """A stream writer. For each micro-batch, Spark creates one for the tasks and one for the commit."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -96,7 +96,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         check_folder(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """Write the rows of a task as segments, on a worker; nothing if the micro-batch is already committed."""
+        """Write the rows of a task as segments, on a worker, unless the micro-batch is already committed."""
         batch = batch_of_stream()
         job = self._job(batch)
         output = Output(job.root, lambda: _staging(job, batch), self.target, anew=self.overwrite)
@@ -121,17 +121,17 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Clean up, on the driver, after a failure; the next commit removes leftovers."""
+        """Remove staged files, on the driver, after a failure; the next commit removes what is left."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job, which is the same for all tasks and all runs of the micro-batch."""
+        """Return the job of a micro-batch, which is the same for all tasks and all runs of the micro-batch."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
-    """Raised if the micro-batch was already committed: the previous driver died, or this attempt is late."""
+    """Raised if a micro-batch is already committed: the previous driver died, or this attempt is late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
@@ -145,18 +145,18 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch of the tasks; None if no task has finished."""
+    """Return the micro-batch that the tasks wrote; None if there were no tasks."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
-    """Whether a job belongs to this micro-batch, or to an earlier one of the query."""
+    """Return whether a job belongs to this micro-batch, or to an earlier micro-batch of the same query."""
     query, _, number = id.rpartition("-")
     return query == batch.query and number.isdecimal() and int(number) <= batch.number
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
-    """Return the rows of a task as segments. Raises PipelineError."""
+    """Write the rows of a task and return the segments. Raises PipelineError."""
     try:
         for batch in iterator:
             output.add_batch(batch)
@@ -172,7 +172,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """The commit of the staged segments."""
+    """The commit of all segments that the tasks staged."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
@@ -189,7 +189,7 @@ class _Commit:
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
-        """Commit, unless the micro-batch is already committed. Raises PipelineError."""
+        """Commit the segments, unless the micro-batch is already committed. Raises PipelineError."""
         for name, found in self.logs.items():
             _check_order(name, found)
         carry_out(self.job, self._change)
@@ -218,7 +218,7 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        """Return the ends of the existing logs; remote logs are read concurrently. Raises PipelineError."""
+        """Return the end offsets of the existing logs; remote logs are read concurrently. Raises PipelineError."""
         ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
         if not is_remote(self.job.root):
             return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
@@ -226,7 +226,7 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """Return the end of an existing log, or None. Raises PipelineError if it can't be continued."""
+        """Return the end of an existing log, None if there is none. Raises PipelineError if it can't be continued."""
         end = end_before(log, format)
         if end is None:
             return None
@@ -241,7 +241,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """Stage the leader epoch checkpoint with old and new epochs, if the write begins a new epoch."""
+        """Stage a leader epoch checkpoint with the old and the new epochs, if the write begins new epochs."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -263,7 +263,7 @@ class _Commit:
 
 
 def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
-    """Raise PipelineError for offsets that do not continue the existing log."""
+    """Raise PipelineError if the offset of the first written segment does not continue the existing log."""
     if first.base_offset >= end:
         return
     text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
@@ -285,7 +285,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Raise PipelineError if two tasks wrote the same offsets."""
+    """Raise PipelineError if two tasks wrote the same offsets, or several tasks wrote transactions of a partition."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue
@@ -303,7 +303,7 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """Return the manifest's entry for a partition."""
+    """Return the facts about a partition for the manifest."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

@@ -1,4 +1,4 @@
-"""Convert Arrow columns to records and the batch properties that they share."""
+"""Convert Arrow columns to records, and to the batch properties that records share."""
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
@@ -15,23 +15,23 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """The properties that all records of a batch share."""
+    """Batch properties, which all records of a batch have in common."""
 
     topic: str
     partition: int
     format: str
     compression: str
     base_offset: int | None
-    """Base offset of the batch, if the original batches are kept."""
+    """Base offset of the original batch; None if the original batches are not kept."""
     leader_epoch: int
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """The sequence number of offset 0 if sequence numbers advance with offsets, as they must; -1 for none."""
+    """The sequence number that offset 0 would have, since sequence numbers advance with offsets; -1 for none."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
-    """In milliseconds; None if each record has its own timestamp."""
+    """The append time of all records, in milliseconds; None if each record has its own timestamp."""
 
     @property
     def log(self) -> str:
@@ -40,7 +40,7 @@ class Facts(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record; its offset is None if the writer is to assign one."""
+    """A record to write; its offset is None if the writer must assign one."""
 
     facts: Facts
     offset: int | None
@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Return the record of an entry, without a tombstone flag if the format has none and the flag is redundant."""
+    """Convert an entry to a record. A redundant tombstone flag is removed if the format doesn't have such a flag."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -86,7 +86,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
 
 
 def with_numbers(entry: Entry) -> Entry:
-    """Convert header names to numbers, for a format with numeric names. Raises PipelineError."""
+    """Convert header names to numbers, for a format with numeric header names. Raises PipelineError."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 
 
@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value per row: from the option or the column; the default for null."""
+        """Return a value per row: from the option if given, else from the column, with `default` for null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -117,13 +117,13 @@ class _Columns:
         return values
 
     def bytes(self, name: str) -> Any:
-        """Return binary values, or strings as UTF-8."""
+        """Return the values of a binary column; strings are converted to UTF-8."""
         if name not in self.names:
             return self._all(None)
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return the offsets; None for each row if there is no such column."""
+        """Return the offset of each row; None for all rows without an offset column. Raises PipelineError."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -133,14 +133,14 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return timestamps in milliseconds, -1 for none."""
+        """Return timestamps in milliseconds; -1 for null or without a timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
         return [-1 if each is None else each // 1000 for each in micros]
 
     def headers(self) -> Any:
-        """Return the headers as pairs of key and value."""
+        """Return each row's headers as pairs of key and value."""
         if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
             return self._all(())
         rows = self.batch.column("headers").to_pylist()
@@ -170,14 +170,14 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return `Facts.sequence_at_zero`, which is -1 without offsets."""
+        """Return `Facts.sequence_at_zero` for each row; -1 without a sequence or an offset."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """Return the append time of each row, None for create times."""
+        """Return the append time of each row; None for a row with a create time."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)

@@ -1,7 +1,7 @@
-"""The existing log that a write continues or replaces: its end, its open transactions, and its files.
+"""Read the existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-In one log, each magic byte must mean one format. If existing batches use the byte for another format, the write is
-rejected, because readers could not tell the formats apart.
+In one log, each magic byte must mean one format. If existing batches use the magic byte for another format, the write
+is rejected, because readers could not tell the formats apart.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -21,11 +21,11 @@ from tagwire_spark.log_read.ends import LogEnd, end_of
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
-"""Files to keep when a partition is overwritten, because the topic stays the same."""
+"""Files that are kept when a partition is overwritten, because the topic stays the same."""
 
 
 class ExistingLog(NamedTuple):
-    """The location of a partition's log, which may not exist."""
+    """The place of a partition's log, which may not exist."""
 
     root: str
     """Path or URL of the log folder."""
@@ -37,7 +37,7 @@ class ExistingLog(NamedTuple):
 
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
-        """Yield the current partition, or None. Raises PipelineError, also for log errors in the block."""
+        """Yield the partition, or None if it doesn't exist. Raises PipelineError, also for log errors in the block."""
         with ExitStack() as stack:
             try:
                 location = folder_location(str(self), stack, self.storage)
@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of a log to append batches of this format to; None if there is no log. Raises PipelineError."""
+    """Return the end of a log to which batches of a format are appended; None without a log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the transactions of a log. Raises PipelineError."""
+    """Return the open transactions of a log to which batches of a format are appended. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
@@ -68,7 +68,7 @@ def transactions_before(log: ExistingLog, written: str) -> Transactions:
 
 
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
-    """Return the files to remove when the partitions `written` are overwritten; with `others`, the files of all logs.
+    """Return the files to remove when partitions `written` are overwritten; with `others`, the files of all logs.
 
     Raises PipelineError.
     """
@@ -90,6 +90,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats allowed in batches before this one: all that use another magic byte."""
+    """Return the formats allowed in batches of a log to which format `written` is appended."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

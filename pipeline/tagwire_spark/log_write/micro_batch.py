@@ -1,8 +1,8 @@
-"""Identify the micro-batch of a write, so that repeating it has no effect, and detect writes to tables.
+"""Identify the micro-batch of a write, so that a repeated write has no effect, and detect writes to tables.
 
-Spark gives a micro-batch the same number each time it runs, and a query the same id as long as the query has its
-checkpoint. A commit notes the last number of each query, and copies the notes of earlier commits. So all micro-batches
-up to the noted number are already written, even if a repeated one has other rows now.
+Spark gives a micro-batch the same number each time it runs, and a query the same ID as long as the query has its
+checkpoint. A commit notes the last number of its query, and copies the notes about other queries. So all micro-batches
+up to the noted number are already written, even if a repeated micro-batch has other rows now.
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Local properties of tasks; only micro-batches have the first three."""
+"""Names of a task's local properties. Only tasks of micro-batches have the first three."""
 
 
 class MicroBatch(NamedTuple):
-    """A micro-batch of a query."""
+    """A micro-batch of a streaming query."""
 
     query: str
     number: int
     run: str = ""
-    """The run of the query since its last start; empty if unknown or irrelevant."""
+    """Spark's ID for the run of the query since its last start; empty if unknown or irrelevant."""
 
 
 def batch_of_stream() -> MicroBatch:
@@ -43,7 +43,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch in a write's options, on a worker; None without one. Raises PipelineError."""
+    """Return the micro-batch that a write's options name, on a worker; None if they name none. Raises PipelineError."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -54,9 +54,9 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, so that no table is made, since it could not be read.
+    """Raise PipelineError in a task of saveAsTable, so that no table is created: it could not be read.
 
-    Such a write has ordinary options, but runs inside the command that makes the table. Apart from foreachBatch, no
+    Such a write has ordinary options, but runs inside the command that creates the table. Apart from foreachBatch, no
     other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
@@ -70,18 +70,18 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the task; empty strings outside of tasks."""
+    """Return local properties of the current task; empty strings outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Whether this or a later micro-batch is committed; `before` holds the notes of the last commit."""
+    """Return whether this or a later micro-batch is committed; `before` is the notes of the last commit."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Whether a write of a micro-batch repeats a committed one.
+    """Return whether a write of a micro-batch repeats a committed write.
 
     Raises PipelineError for a second, different write by the same run of a query, because its rows would be lost.
     """
@@ -97,12 +97,12 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
 
 
 def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
-    """Return a commit's note about its micro-batch."""
+    """Return the note about a micro-batch that its commit adds to the manifest."""
     return {batch.query: {"batchId": batch.number, "runId": batch.run, "rows": _digest(segments)}}
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """Return a short digest of each partition's record count and content sum."""
+    """Return a short digest of the record count and content sum of each partition."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
         records, content = sums.get(each.log, (0, 0))

@@ -1,7 +1,7 @@
-"""Convert rows of an Arrow batch to records without making Python objects, which works for most writes.
+"""Convert rows of an Arrow batch to records without creating Python objects, which works for most writes.
 
-The rows of a run share all batch properties and use format v2. All other rows are converted one by one (`entries`); so
-are rows that can't be written, to find the error.
+The rows of a run share all batch properties and use format v2. All other rows are converted one by one (`entries`).
+So are rows that can't be written, to find the error.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tagwire._records import Rows
 
 
-pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
 """An offset that no row has."""
 _FEWEST: Final = 16
-"""Minimum average of rows per run; below it, converting row by row is faster."""
+"""Minimum average number of rows per run; for shorter runs, converting row by row is faster."""
 _DEFAULTS: Final = {
     "topic": "",
     "partition": 0,
@@ -36,11 +36,11 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""The default that null means in each column with a batch property."""
+"""The value that null stands for, in each column with a batch property."""
 
 
 class RowRun(NamedTuple):
-    """Consecutive rows of an Arrow batch with the same facts."""
+    """Consecutive rows of an Arrow batch with the same batch properties."""
 
     facts: Facts
     batch: Any
@@ -49,21 +49,21 @@ class RowRun(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """The number of rows in the run."""
         return self.stop - self.start
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the rows have offsets."""
+        """Whether the rows have an offset column."""
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
-        """Return the offset of a row, counted from the start of the run."""
+        """Return the offset of the row with this number within the run."""
         value: int = self.batch.column("offset")[self.start + row].as_py()
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """Return the rows in the form that the C code takes."""
+        """Return the rows of the run in the form that the C code accepts."""
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -71,17 +71,17 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the Arrow batch of the rows from `row` on."""
+        """Return the rest of the run as an Arrow batch, beginning at `row`."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
-        """Return the buffers of a column; None if the column is missing."""
+        """Return the buffers of a column, converted to a type; None if the column is missing."""
         if name not in self.batch.schema.names:
             return None
         return _buffers(self.batch.column(name).cast(type), self.start)
 
     def _headers(self) -> Any:
-        """Return the buffers of the headers; None if no row has any."""
+        """Return the buffers of the headers; None if no row has headers."""
         column = _headers_of(self.batch)
         if column is None:
             return None
@@ -98,14 +98,14 @@ def _buffers(column: Any, start: int) -> Any:
 
 
 def _headers_of(batch: Any) -> Any:
-    """Return the headers column; None if no row has any."""
+    """Return the headers column; None if no row has headers."""
     if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
         return None
     return batch.column("headers")
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Return the rows of a batch as runs, in order; None if rows must be converted one by one."""
+    """Return the rows of a batch as runs, in order; None if the rows must be converted one by one."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)
@@ -119,8 +119,8 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Whether no row is a marker, or has an append time, a null header or offset, or a tombstone flag that doesn't
-    match.
+    """Return whether the batch has no markers, append times, null headers or offsets, or tombstone flags that don't
+    match the values.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
@@ -137,18 +137,18 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Whether headers are lists that the C code accepts, without null headers or keys."""
+    """Return whether headers are lists that the C code accepts, without null headers or keys."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Whether all values that are not null pass a check."""
+    """Return whether all values except nulls pass a check."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """Return the rows at which a batch property changes, each of which begins a run."""
+    """Return the numbers of the rows that begin a run, because a batch property changes there."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [
@@ -168,7 +168,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return `Facts.sequence_at_zero`, or -1 for none."""
+    """Return `Facts.sequence_at_zero` for each row as an Arrow array; -1 for rows without a sequence number."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -1,6 +1,6 @@
-"""The segments of a partition that a task writes, with their indexes, and their facts for the driver.
+"""The segments of a partition that a task writes, with their indexes, and facts about them for the driver.
 
-This module decides when a segment is full, which indexes it has, and which offsets can still be moved.
+This module decides when a segment is full, which indexes it has, and which segments can be renumbered.
 """
 
 import mmap
@@ -23,10 +23,10 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """A segment that a task has written."""
+    """Facts about a segment that a task has written."""
 
     log: str
-    """The partition's folder, as `orders-0`."""
+    """The name of the partition's folder, such as `orders-0`."""
     base_offset: int
     end_offset: int
     """The offset after the segment's last record."""
@@ -34,25 +34,25 @@ class StagedSegment(NamedTuple):
     records: int
     bytes: int
     files: tuple[str, ...]
-    """File paths relative to the root; each segment comes after its indexes."""
+    """File paths relative to the root. The segment comes last, after its indexes."""
     epochs: tuple[tuple[int, int], ...]
-    """Leader epochs that begin in the segment, with their first offsets."""
+    """The leader epochs that begin in the segment, with their first offsets."""
     has_transactions: bool
-    """Whether it has transactional batches or markers, whose meaning depends on everything before them."""
+    """Whether the segment has transactional batches or markers, whose meaning depends on everything before them."""
     format: str
-    """Format of the first batch."""
+    """The format of the segment's first batch."""
     first_record: int
-    """The offset of the first record; its batch may begin earlier."""
+    """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """A sum over the records; the total of a partition is the same for the same records in any order."""
+    """A sum over the records. A partition's total is the same for the same records, in any order."""
     is_numbered: bool = False
-    """Whether the rows came without offsets, so that they can be moved."""
+    """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     places: str | None = None
-    """The file with the positions of batch offsets; None if the segment can't be moved."""
+    """The file with the positions of all batch offsets; None if the segment can't be moved to later offsets."""
 
 
 class Segments:
-    """The segments of a partition, in sequence."""
+    """The segments that a task writes for a partition, one after the other."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class Segments:
         self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch; uncompressed messages are written one by one."""
+        """Write a batch. Uncompressed messages of the older formats are written one by one."""
         if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -115,9 +115,9 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Note the position of the batch offset, if there is only one, outside of the checksum."""
+        """Record the position of the batch's offset; if moving the batch needs more changes, give up moving."""
         at = offset_place(batch)
-        if at is None or batch.is_transactional:  # its transactions have offsets, too
+        if at is None or batch.is_transactional:  # the offsets of transactions would have to change as well
             self.places = None
         elif self.places is not None:
             self.places.append(position + at)
@@ -142,24 +142,24 @@ class Segments:
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
-        """Return the transactions so far, initially those of the existing log."""
+        """Return the transactions seen so far, which begin with the transactions of the existing log."""
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
 
 
-# Assign offsets to rows without offsets: each task numbers its rows, and the driver concatenates the tasks.
+# Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 #
 # A task numbers the rows of a partition from the end of the log. Other tasks do the same with their rows, and by the
-# time of the commit the log may have grown. So the driver moves whole segments to later offsets. In formats that
+# time of the commit, the log may have grown. So the driver moves whole segments to later offsets. In formats that
 # store one batch offset outside of the checksum, and all others relative to it, this changes eight bytes per batch.
-# Indexes count from the segment's first offset, so only their names change.
+# Offsets in indexes are relative to the segment's first offset, so only the names of indexes change.
 
 _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return the position of the offset in a batch; None if other offsets, or a checksum, would have to change too."""
+    """Return the position of a batch's offset within the batch; None if changing only that offset would be wrong."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 
@@ -172,18 +172,18 @@ def _place(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    if format.records is None and format.magic == 0 and is_compressed:  # compressed messages have offsets of their own
+    if format.records is None and format.magic == 0 and is_compressed:  # the compressed messages have their own offsets
         return None
     return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """Return the file next to a staged segment with the positions of its batch offsets."""
+    """Return the path of the file, next to a staged segment, that lists the positions of its batch offsets."""
     return segment.with_name(f"places-{segment.stem}")
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Return the segments of a partition, in task order, with offsets from `end` on. Raises PipelineError."""
+    """Return the segments of a partition, in task order, renumbered from offset `end` on. Raises PipelineError."""
     moved = []
     for segment in found:
         with folder.refused():
@@ -193,7 +193,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """Return a segment moved to other offsets. Raises PipelineError, OSError."""
+    """Move a segment to other offsets and return it. Raises PipelineError, OSError."""
     if not shift:
         return segment
     if segment.places is None:

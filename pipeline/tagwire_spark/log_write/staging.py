@@ -1,12 +1,12 @@
-"""The output of a task: its rows as batches in segments, in the attempt's folder.
+"""The output of a task: the task's rows as batches in segments, in the attempt's folder.
 
-For logs in object storage, the folder is local to the worker, and full segments are uploaded. Nothing is sorted here:
-the rows of each partition come in offset order. Partitions may alternate, as in a stream, where Spark can't sort. The
-open batches of all partitions share a memory limit, and a task has few open files, however many rows and partitions it
-has.
+For logs in object storage, that folder is local to the worker, and full segments are uploaded. Nothing is sorted here:
+the rows of each partition must come in offset order. Rows of different partitions may alternate, as in a stream, where
+Spark can't sort. The open batches of all partitions share a memory limit, and a task has few open files, however many
+rows and partitions it has.
 
 Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same partition from there
-as well, so the driver may have to move a segment to later offsets (`numbering`).
+as well, so the driver may have to move a segment to later offsets (`numbered`).
 """
 
 import re
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
 _INT32: Final = 0x7FFFFFFF
 _INT64: Final = (1 << 63) - 1
 _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
-"""A partition folder with a valid topic name."""
+"""Matches the name of a partition folder with a valid topic name."""
 _HEAD: Final = 61
 _RECORD: Final = 34
 """Maximum bytes of a record in any format, apart from key, value and headers."""
 _HEADER: Final = 10
 _OBJECT: Final = 200
-"""Memory overhead of a record object."""
+"""Memory overhead of a record object, in bytes."""
 _OPEN_BYTES: Final = 64 << 20
-"""Memory limit for the open batches of several partitions."""
+"""Memory limit for the open batches of all partitions except the current one, in bytes."""
 _OPEN_FILES: Final = 64
-"""Partitions whose file stays open between two batches."""
+"""Up to this number of partitions, each partition's file stays open between two batches."""
 
 
 class Output:
-    """The output of one task attempt. `end` returns its segments. Raises PipelineError."""
+    """The output of one task attempt; `end` returns the segments. Raises PipelineError."""
 
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
         self.staging = staging
-        """Makes the attempt; called at the first row."""
+        """Returns the staging folder of the attempt; called at the first row."""
         self.target = target
         self.anew = anew
         self.attempt: Attempt | None = None
         self.current: _Log | None = None
         self._logs: dict[str, _Log] = {}
         self._held = 0
-        """Memory of the open batches, without the current one."""
+        """Memory in bytes of the open batches, except the current one."""
 
     def add_batch(self, batch: Any) -> None:
         """Write the rows of an Arrow batch."""
@@ -83,19 +83,19 @@ class Output:
         return self.current
 
     def end(self) -> list[StagedSegment]:
-        """Finish, and return the segments. All files are flushed to disk or uploaded."""
+        """Write the open batches, and return the segments. All files are flushed to disk or uploaded."""
         found = [segment for log in self._logs.values() for segment in log.end()]
         if self.attempt is not None:
             self.attempt.end()
         return found
 
     def close(self) -> None:
-        """Remove unneeded local files, after success or failure."""
+        """Remove local files that are no longer needed, after success or failure."""
         if self.attempt is not None:
             self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
-        """Switch to another partition."""
+        """Make another partition the current one."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -109,7 +109,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End batches until half of the memory is free, so that the search pays off."""
+        """End the largest open batches until half of the memory limit is free, so that this is not needed often."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()
@@ -127,7 +127,7 @@ class Output:
 
 
 class _Log:
-    """A partition being written; `before` is its existing log."""
+    """A partition being written; `before` is the existing log."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -137,11 +137,11 @@ class _Log:
         self.facts: Facts | None = None
         self.builder = BatchBuilder()
         self.run: RecordRun | None = None
-        """The records of the open batch if already encoded; otherwise they are in the builder."""
+        """The records of the open batch if they are already encoded; otherwise they are in the builder."""
         self.bytes = self.count = self.base_offset = self.first_offset = self.content = 0
         self.has_tombstones = self.has_number_keys = False
         self.formats: dict[int, str] = {}
-        """The format of this log for each magic byte."""
+        """The format that this log uses for each magic byte."""
         self.segments = Segments(name, attempt, target, before)
 
     def add(self, entry: Entry) -> None:
@@ -166,7 +166,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows; return the Arrow batch from the first row that C can't write, or None."""
+        """Write a run of rows. If C code can't write a row, return the rows from there on as an Arrow batch."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -190,17 +190,17 @@ class _Log:
 
     @property
     def held(self) -> int:
-        """The memory of the open batch."""
+        """The memory that the open batch uses, in bytes."""
         return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
-        """Write the open batch; the next row begins another one."""
+        """Write the open batch; the next row begins a new batch."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
         self.close_file()
 
     def close_file(self) -> None:
-        """Close the file until the next batch is written."""
+        """Close the segment file until the next batch is written."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 
@@ -209,7 +209,7 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """Return the default first offset: the end of the existing log."""
+        """Return the first offset for rows without offsets: the end of the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -222,7 +222,7 @@ class _Log:
         )
 
     def _begin(self, facts: Facts, offset: int) -> None:
-        """End a batch, and begin another one."""
+        """Write the open batch, and begin a new one."""
         self._flush()
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
@@ -233,7 +233,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        if self.next_offset is not None and base < self.next_offset:  # one batch was split into several
+        if self.next_offset is not None and base < self.next_offset:  # an original batch was split into several
             base = offset
         numbers: dict[str, Any] = {
             "partition_leader_epoch": facts.leader_epoch,

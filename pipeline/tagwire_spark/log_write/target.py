@@ -1,7 +1,7 @@
-"""The options and columns of a write to `kafka_log`, checked.
+"""Check the options and columns of a write to `kafka_log`.
 
-The columns are those of reading, so rows that were read can be written. Only `value` is required. An option sets for
-all records what a column sets for each; without either, records get the values that a producer would set.
+The columns have the names that reading gives them, so rows that were read can be written. Only `value` is required. An
+option sets a property of all records, a column of each record; without either, records get a producer's defaults.
 """
 
 from typing import Any, Final, NamedTuple
@@ -34,14 +34,14 @@ WRITE_OPTIONS: Final = (
     "leftoverHours",
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
-"""Options that a stream does not have: it appends to its earlier output, and Spark numbers its micro-batches."""
+"""Options that a stream writer rejects: it appends to its earlier output, and Spark numbers its micro-batches."""
 _OF_STREAMS: Final = ("checkpointLocation", "queryName")
-"""Options of a stream that Spark passes on."""
+"""Options of Spark's own that it passes on to a stream writer."""
 _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
 _LEFTOVER_HOURS: Final = 168
 _MOST: Final = 0x7FFFFFFF
-"""The largest position in an index."""
+"""The largest position that an index can hold."""
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
 _BYTES: Final = (BinaryType, StringType)
@@ -69,11 +69,11 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "position": _INTEGERS,
     "headerNames": (ArrayType,),
 }
-"""The allowed columns, with their types. The last four describe a record that was read, and are not written."""
+"""The allowed columns, with their types. The last four describe a record that was read; they are not written."""
 
 
 class LogTarget(NamedTuple):
-    """A log folder or URL to write to; None means a column's value or the default."""
+    """A log folder or URL to write to, and how. None means that a column or the default determines the value."""
 
     root: str
     format: str | None = None
@@ -83,31 +83,31 @@ class LogTarget(NamedTuple):
     segment_bytes: int = _SEGMENT_BYTES
     topic: str | None = None
     must_be_new: bool = False
-    """Whether an existing partition is an error."""
+    """Whether a write to an existing partition is an error."""
     replaces_others: bool = True
     """Whether overwriting also removes partitions that are not written."""
     leftover_hours: int = _LEFTOVER_HOURS
-    """Age at which hidden folders of killed writes are removed."""
+    """Age in hours at which hidden folders of killed writes are removed."""
     batch_id: int | None = None
-    """Number of the micro-batch."""
+    """The number of the micro-batch; None if the write is not one."""
     query_id: str = ""
-    """Query of the micro-batch; empty for Spark's."""
+    """The query of the micro-batch; empty to take the ID from Spark."""
     storage: StorageOptions = NO_OPTIONS
-    """File system options of a URL."""
+    """Options for the file system of a URL."""
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns may determine the batches."""
+        """Whether columns, such as baseOffset, may determine the batches."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property
     def most_bytes(self) -> int:
-        """Maximum bytes of a batch before compression, if it has more than one record."""
+        """Maximum bytes, before compression, of a batch with more than one record."""
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 
 def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
-    """Parse the target from options. Raises PipelineError."""
+    """Parse the target of a write from options. Raises PipelineError."""
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
@@ -159,7 +159,7 @@ def _size(options: Options, name: str) -> int | None:
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
-    """Raise PipelineError for a DataFrame that lacks columns or has columns that would be ignored."""
+    """Raise PipelineError if a DataFrame lacks required columns, or has columns that would be ignored."""
     for field in schema:
         if field.name not in COLUMNS:
             text = f"kafka_log writes no column {field.name}; it writes {', '.join(COLUMNS)}."

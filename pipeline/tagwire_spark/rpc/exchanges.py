@@ -1,4 +1,4 @@
-"""Pair requests with responses by connection and correlation id, and decode both."""
+"""Pair requests with responses by connection and correlation ID, and decode both."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this is a gap in a network capture: one side, with an error and no bytes."""
+        """Whether this is a gap in a network capture: a frame with an error and no bytes, on one side."""
         return any(side is not None and side.gap for side in self)
 
 
 class Side(NamedTuple):
-    """A frame as decoded: its body's JSON or bytes, and the error."""
+    """A decoded request or response: header, version, body as JSON or bytes, and the error if it is invalid."""
 
     header: Any = None
     version: int | None = None
@@ -40,10 +40,10 @@ class Side(NamedTuple):
 
 
 def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
-    """Yield pairs as soon as they are complete, and finally the frames whose other side was not captured.
+    """Yield exchanges as soon as they are complete, and finally the frames whose counterpart was not captured.
 
-    A response may be captured before its request. Frames wait for their other side in memory. A gap in a capture is an
-    exchange of its own.
+    A response may be captured before its request. Frames wait for their counterpart in memory. A gap in a capture is
+    an exchange of its own.
     """
     pairing = Pairing[CapturedFrame](registry)
     early: dict[Any, list[CapturedFrame]] = {}
@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Whether the response's API, if noted, is the request's."""
+    """Return whether a response may belong to a request: the API recorded with the response must be the request's."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -86,7 +86,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the values of all columns except `file`. `body` is json, bytes (of the bodies) or none."""
+    """Return the values of all columns except `file`. `body` selects how bodies are returned: json, bytes or none."""
     request, response = exchange
     first = request or response
     assert first is not None
@@ -123,7 +123,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the API key and version: the request's, or those noted with the response."""
+    """Return the API key and version of the request or, without a request, those recorded with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -132,7 +132,7 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
 
 
 def _correlation_id(frame: CapturedFrame) -> int | None:
-    """Return the ID, which every header version has at the same position; None in a frame that ends earlier."""
+    """Return the correlation ID, which is at the same position in all header versions; None in a shorter frame."""
     start = 4 if frame.is_request else 0
     data = frame.data[start : start + 4]
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
@@ -165,7 +165,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            registry.request_class(frame.data)  # raises for an unknown API, whose body can't be located
+            registry.request_class(frame.data)  # raises for an unknown API, since the start of its body is unknown
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
     except TagwireError as error:
@@ -182,7 +182,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            if cls.FALLBACK is not None:  # the response may have another version than its request
+            if cls.FALLBACK is not None:  # the response's version may differ from the request's
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
@@ -197,7 +197,7 @@ def _json(frame: Any) -> str:
 
 
 def refused(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return the error of a row if one of its sides could not be read."""
+    """Return the error of a row whose request or response could not be decoded; otherwise None."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:
@@ -208,10 +208,10 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
     return None
 
 
-# Captured frames out of files, in the order in which they were captured.
+# Read captured frames from files, in the order in which they were captured.
 #
-# JSON lines and network captures are read by `tagwire.captures`. Rows of Parquet files have the fields of JSON lines,
-# and may have the frame as bytes in `data` instead of `hex`.
+# `tagwire.captures` reads JSON lines and network captures. Rows of Parquet files have the fields of JSON lines, and may
+# have the frame as bytes in `data` instead of `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000
@@ -220,10 +220,10 @@ _ROWS: Final = 1_000
 def captured_frames(
     path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a file, whose first bytes tell its kind. Raises PipelineError for a row that isn't a frame.
+    """Yield the frames of a file, whose first bytes show its type. Raises PipelineError for a row that isn't a frame.
 
-    The registry's APIs help to find frames again after a gap in a network capture. A URL is streamed, and must be the
-    file of this `state`. Raises LogPathError if it is gone.
+    In a network capture, the registry's APIs help to find the next frame after a gap. A file at a URL is streamed, and
+    must still have this `state`. Raises LogPathError if the file is gone.
     """
     with ExitStack() as stack:
         try:
@@ -253,7 +253,7 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            for number in range(opened.num_row_groups):  # of all at once, all would be held
+            for number in range(opened.num_row_groups):  # one at a time, since the reader keeps all requested groups
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8

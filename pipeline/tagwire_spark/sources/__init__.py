@@ -1,1 +1,1 @@
-"""The data sources `kafka_log` and `kafka_rpc`, as Spark calls them."""
+"""The data source classes of `kafka_log` and `kafka_rpc`, which Spark calls."""

@@ -1,7 +1,7 @@
-"""The data source `kafka_log`: Kafka log segments as a DataFrame, without a broker.
+"""The data source `kafka_log`, which shows Kafka log segments as a DataFrame, without a broker.
 
-Spark's Python sources have no column pruning: `count()` would read everything. Only the columns of the user's schema
-are read, and `level=batch` reads only batch headers.
+Spark does not tell Python sources which columns a query uses, so `count()` would read all columns. Only the columns of
+the user's schema are read, and `level=batch` reads only batch headers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,68 +33,68 @@ class LogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the source's name for `format`."""
+        """Return the name under which Spark finds the source."""
         return "kafka_log"
 
     def schema(self) -> StructType:
-        """Return all columns that the options allow."""
+        """Return all columns that a read with these options can have."""
         return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader for these columns."""
+        """Return the reader for the columns of a schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # A reader with pushFilters fails unless Spark enables pushdown, so option pushdown must request one.
+        # A reader with pushFilters fails unless Spark's filter pushdown is enabled, so option pushdown must request it.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return the reader of a stream of these columns."""
+        """Return the stream reader for the columns of a schema."""
         asked = stream_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(asked.query, strict=True))
         return LogStreamReader(asked, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return the writer of these columns."""
+        """Return the writer for a DataFrame with this schema."""
         target = log_target(self.options)
         check_columns(schema, target)
         return LogWriter(target, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Return the writer of a stream of these columns; `overwrite` is for output mode complete."""
+        """Return the stream writer for this schema. Spark sets `overwrite` for output mode complete."""
         target = log_target(self.options, is_stream=True)
         check_columns(schema, target)
         return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options without stream options: Spark asks for columns before it knows whether this is a stream."""
+    """Return the options without stream options: Spark requests the schema before it knows if this is a stream."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
 
 class LogReader(DataSourceReader):
-    """Plans on the driver, reads on workers."""
+    """A reader that plans on the driver and reads on workers."""
 
     def __init__(self, query: LogQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
         self.columns = schema
         self.names = [*names]
-        """The column names in the query."""
+        """The column names of the user's schema."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return a partition for each task."""
         return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits. Without any splits, Spark calls this once with None."""
+        """Yield the Arrow batches of a task's splits. If there are no tasks, Spark calls this once with None."""
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 
 class PushingLogReader(LogReader):
-    """A reader that narrows the query by its filters."""
+    """A reader that uses Spark's filters to read less."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Use filters to read less, and return those that Spark has to apply to the rows."""
+        """Narrow the query by filters, and return the filters that Spark still has to apply to the rows."""
         self.query, left = narrowed(self.query, filters)
         return left

@@ -1,7 +1,7 @@
-"""The data source `kafka_rpc`: captured requests and responses as a DataFrame, a row for each exchange.
+"""The data source `kafka_rpc`, which shows captured requests and responses as a DataFrame with a row per exchange.
 
-A task reads one file and pairs its frames. So a connection should not span several files; otherwise exchanges across
-the boundary are two rows with one side each.
+A task reads one file and pairs the frames in it. So a connection should not span several files: otherwise, an exchange
+across two files becomes two rows, each with only one side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ _ROWS: Final = 2_000
 
 
 class RpcQuery(NamedTuple):
-    """The requested part of captured frames."""
+    """The parsed options of a read."""
 
     paths: tuple[str, ...]
     package: str
@@ -68,7 +68,7 @@ class RpcQuery(NamedTuple):
     port: int
     api_key: int | None = None
     structs: tuple[Decoding, Decoding] | None = None
-    """Decodings of requests and responses to structs."""
+    """How to decode requests and responses to structs; None if bodies are not structs."""
     storage: StorageOptions = NO_OPTIONS
 
 
@@ -101,7 +101,7 @@ def rpc_query(options: Any) -> RpcQuery:
 
 
 def full_schema(query: RpcQuery) -> StructType:
-    """Return all columns."""
+    """Return all columns that a query can have."""
     schema = StructType()
     for name, type in _TYPES.items():
         if name in _BODIES and query.structs is not None:
@@ -116,21 +116,21 @@ class RpcSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the source's name for `format`."""
+        """Return the name under which Spark finds the source."""
         return "kafka_rpc"
 
     def schema(self) -> StructType:
-        """Return all columns that the options allow."""
+        """Return all columns that a read with these options can have."""
         return full_schema(rpc_query(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader for these columns."""
+        """Return the reader for the columns of a schema."""
         query = rpc_query(self.options)
         return RpcReader(query, check_requested_columns(self.name(), schema, full_schema(query)), schema.names)
 
 
 class RpcReader(DataSourceReader):
-    """A reader with a partition for each file."""
+    """A reader in which each task reads one file."""
 
     def __init__(self, query: RpcQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
@@ -138,11 +138,11 @@ class RpcReader(DataSourceReader):
         self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return a partition for each file."""
+        """Return a Spark partition for each file."""
         return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the exchanges of a file as Arrow batches. Without any files, Spark calls this once with None."""
+        """Yield the exchanges of a file as Arrow batches. If there are no files, Spark calls this once with None."""
         settle_worker()
         if partition.value is not None:
             try:
@@ -152,7 +152,7 @@ class RpcReader(DataSourceReader):
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    """Return the file of a task and its listed state."""
+    """Return the file of a task, and the file's state in the listing."""
     file, state = partition.value
     return str(file), state
 
@@ -174,13 +174,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """Return one side's bodies as structs. Errors are also set in the rows, as for other bodies."""
+    """Return the bodies of one side as structs. Decoding errors are stored in `rows`, as for other kinds of bodies."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # relative to the body
+            if error["offset"] is not None:  # relative to the body; the column's is relative to the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made
@@ -191,6 +191,6 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
+        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # gaps are kept: any API may be in them
             continue
         yield {**row, "file": encodable(file)}
