@@ -35,77 +35,31 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a tagged field whose value has `size` bytes. In `seen`, set the bit of a known tag. */
-static int tw_take_tag(const tw_struct *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
-{
-    tw_reader *r = &w->r;
-    if (size < 0 || size > r->end - r->p)
-        return TW_REFUSED;
-    for (int32_t index = 0; index < s->tagged_count; index++) {
-        if (s->tagged[index].tag == tag) {
-            const uint8_t *around = r->end;
-            int fault;
-            r->end = r->p + size;
-            fault = tw_take_value(s->tagged + index, w, at);
-            if (fault < 0)
-                return fault;
-            if (r->p != r->end)
-                return TW_REFUSED;
-            r->end = around;
-            *seen |= (uint64_t)1 << index;
-            return 0;
-        }
-    }
-    return tw_take_unknown(s, w, tag, size);
-}
-
-static int tw_take_tagged_section(const tw_struct *s, tw_walk *w, int64_t at, uint64_t *seen)
-{
-    int64_t count = tw_read_uvarint(&w->r), last = -1;
-    if (count < 0)
-        return TW_REFUSED;
-    for (; count > 0; count--) {
-        int64_t tag = tw_read_uvarint(&w->r), size;
-        int fault;
-        if (tag <= last)
-            return TW_REFUSED;
-        last = tag;
-        size = tw_read_uvarint(&w->r);
-        fault = tw_take_tag(s, w, at, tag, size, seen);
-        if (fault < 0)
-            return fault;
-    }
-    return 0;
-}
-
-static int tw_take_optional_buffer(const tw_struct *s, tw_walk *w, int64_t at, uint64_t *seen)
-{
-    tw_reader *r = &w->r;
-    int64_t size, tag, last = -1;
-    while ((size = tw_read_length(r, s->entry_length)) > 0) {
-        int fault;
-        if (r->end - r->p < 2)
-            return TW_REFUSED;
-        tag = tw_get16(r->p);
-        r->p += 2;
-        size -= s->counts_tag ? 2 : 0;
-        if (tag <= last || size < 1)
-            return TW_REFUSED;
-        fault = tw_take_tag(s, w, at, tag, size, seen);
-        if (fault < 0)
-            return fault;
-        last = tag;
-    }
-    return size < 0 ? TW_REFUSED : 0;
-}
-
-/* Read a tag section that isn't empty, or an optional buffer. Then store the defaults of the fields that were not in
- * it. */
+/* Read a tag section that isn't empty, or an optional buffer, and set defaults for the fields it left out. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
-    uint64_t seen = 0;
-    int fault = s->section == TW_TAGGED_SECTION ? tw_take_tagged_section(s, w, at, &seen)
-                                                : tw_take_optional_buffer(s, w, at, &seen);
+    tw_reader *r = &w->r;
+    uint64_t seen = 0; /* a bit for each known tag */
+    int64_t left = tw_read_entries(s, r), tag = -1, size;
+    int more = left < 0 ? -1 : 1, fault = 0;
+    while (more > 0 && (more = tw_next_entry(s, r, &left, &tag, &size)) > 0) {
+        const tw_field *f = tw_find_tag(s, tag);
+        const uint8_t *around = r->end;
+        if (f == NULL)
+            fault = tw_take_unknown(s, w, tag, size);
+        else {
+            seen |= (uint64_t)1 << (f - s->tagged);
+            r->end = r->p + size;
+            fault = tw_take_value(f, w, at);
+            if (fault == 0 && r->p != r->end)
+                fault = TW_REFUSED;
+            r->end = around;
+        }
+        if (fault < 0)
+            return fault;
+    }
+    if (more < 0)
+        return TW_REFUSED;
     for (int32_t index = 0; index < s->tagged_count && fault == 0; index++)
         if (s->tagged[index].slot >= 0 && !(seen >> index & 1))
             fault = tw_put_default(w->frame, s->tagged[index].slot, at);
@@ -184,11 +138,12 @@ static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
+/* Read a struct, or a value that may be null. */
 static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
 {
     int present = tw_is_present(s, &w->r);
     if (present > 0)
-        return tw_take_struct(s->child, w, at);
+        return s->kind == TW_STRUCT ? tw_take_struct(s->child, w, at) : tw_take_value(s->element, w, at);
     if (present == 0 && s->slot >= 0)
         tw_put_null(w->frame, s->slot, at);
     return present;
@@ -282,16 +237,6 @@ static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64
     return 0;
 }
 
-static int tw_take_optional(const tw_field *s, tw_walk *w, int64_t at)
-{
-    int present = tw_is_present(s, &w->r);
-    if (present > 0)
-        return tw_take_value(s->element, w, at);
-    if (present == 0 && s->slot >= 0)
-        tw_put_null(w->frame, s->slot, at);
-    return present;
-}
-
 static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -308,13 +253,12 @@ static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at)
     case TW_ARRAY:
         return tw_take_array(s, w, at);
     case TW_STRUCT:
+    case TW_OPTIONAL:
         return tw_take_nested(s, w, at);
     case TW_VARINT:
         return tw_take_varint(s, w, values, at);
     case TW_BLOCK:
         return tw_take_block(s, r, values, at);
-    case TW_OPTIONAL:
-        return tw_take_optional(s, w, at);
     default:
         return tw_take_sized(s, w, at);
     }

@@ -168,27 +168,9 @@ static TW_MAYBE_UNUSED int tw_give_varint(const tw_field *s, tw_emitter *e, int6
 static int tw_give_null(const tw_field *s, tw_emitter *e)
 {
     int fault = s->nullable ? tw_room(e, 4) : TW_REFUSED;
-    uint8_t *p;
-    if (fault < 0)
-        return fault;
-    p = tw_here(e);
-    switch (s->length) {
-    case TW_COMPACT:
-        *p++ = 0;
-        break;
-    case TW_LENGTH_INT16:
-        tw_put16(p, 0xFFFF);
-        p += 2;
-        break;
-    case TW_LENGTH_INT32:
-        tw_put32(p, 0xFFFFFFFF);
-        p += 4;
-        break;
-    default: /* zig-zag varint */
-        *p++ = 1;
-    }
-    e->out->size = p - e->out->data;
-    return 0;
+    if (fault == 0)
+        e->out->size = tw_put_null_length(tw_here(e), s->length) - e->out->data;
+    return fault;
 }
 
 static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64_t at)

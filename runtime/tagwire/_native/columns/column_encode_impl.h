@@ -202,6 +202,7 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
+/* Write a struct, or a value that may be null. Without a marker byte, null means absent. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);
@@ -211,7 +212,9 @@ static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
         fault = tw_give_block(e, &marker, 1);
     else if (!present)
         return TW_REFUSED;
-    return fault < 0 || !present ? fault : tw_give_struct(s->child, e, at);
+    if (fault < 0 || !present)
+        return fault;
+    return s->kind == TW_STRUCT ? tw_give_struct(s->child, e, at) : tw_give_value(s->element, e, at);
 }
 
 static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
@@ -229,19 +232,6 @@ static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-/* Write a value that may be null. If the field has no marker byte, null is rejected here. */
-static int tw_give_optional(const tw_field *s, tw_emitter *e, int64_t at)
-{
-    int present = tw_is_there(e->sources + s->slot, at);
-    uint8_t marker = present ? 1 : 0xFF;
-    int fault = 0;
-    if (s->marker != TW_NO_MARKER)
-        fault = tw_give_block(e, &marker, 1);
-    else if (!present)
-        return TW_REFUSED;
-    return fault < 0 || !present ? fault : tw_give_value(s->element, e, at);
-}
-
 static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)
 {
     switch (s->kind) {
@@ -253,11 +243,10 @@ static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)
     case TW_ARRAY:
         return tw_give_array(s, e, at);
     case TW_STRUCT:
+    case TW_OPTIONAL:
         return tw_give_nested(s, e, at);
     case TW_BLOCK:
         return tw_give_fixed_bytes(s, e, at);
-    case TW_OPTIONAL:
-        return tw_give_optional(s, e, at);
     default:
         return tw_give_fixed(s, e, at);
     }

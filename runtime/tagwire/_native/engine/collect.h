@@ -207,8 +207,6 @@ static int tw_collect_tag(const tw_chosen *s, tw_collect *c, int64_t size)
 {
     tw_reader *r = &c->w.r;
     const uint8_t *around = r->end;
-    if (size < 0 || size > r->end - r->p)
-        return -1;
     r->end = r->p + size;
     if (tw_collect_field(s, c) < 0 || r->p != r->end)
         return -1;
@@ -220,22 +218,20 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
 {
     tw_reader *r = &c->w.r;
     const tw_chosen *s = ch->tagged, *end = s + ch->tagged_count;
-    int64_t last = -1;
-    for (; count > 0; count--) {
-        const uint8_t *entry = r->p;
-        int64_t tag = tw_read_uvarint(r), size = tw_read_uvarint(r);
-        if (tag <= last || size < 0)
-            return -1;
+    int64_t tag = -1, size;
+    int more;
+    while ((more = tw_next_entry(ch->plan, r, &count, &tag, &size)) > 0) {
         for (; s < end && s->field->tag < tag; s++)
             if (tw_fill_holes(s, c) < 0)
                 return -1;
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, entry, last) < 0)
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* the error walk finds the entry */
             return -1;
-        last = tag;
     }
+    if (more < 0)
+        return -1;
     for (; s < end; s++)
         if (tw_fill_holes(s, c) < 0)
             return -1;
@@ -247,7 +243,7 @@ static int tw_collect_section(const tw_choice *ch, tw_collect *c)
     tw_reader *r = &c->w.r;
     int64_t count;
     if (ch->tagged_count == 0)
-        return tw_walk_tagged_section(ch->plan, &c->w);
+        return tw_walk_section(ch->plan, &c->w);
     if (tw_note_place(c) < 0)
         return -1;
     count = tw_read_uvarint(r);
@@ -262,7 +258,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     for (Py_ssize_t index = 0; index < ch->missing_count; index++)
         if (tw_fill_holes(ch->missing + index, c) < 0)
             return -1;
-    if (ch->plan->section == TW_OPTIONAL_BUFFER && tw_walk_optional_buffer(ch->plan, &c->w) < 0)
+    if (ch->plan->section == TW_OPTIONAL_BUFFER && tw_walk_section(ch->plan, &c->w) < 0)
         return -1;
     for (Py_ssize_t index = 0; index < ch->items_count; index++) {
         const tw_field *f = ch->items + index;

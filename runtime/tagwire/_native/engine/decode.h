@@ -33,61 +33,26 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tagged field of `size` bytes into its slot. If the struct has no such tag, add the bytes to the unknown
- * tags. */
-static int tw_read_tag(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown, int64_t tag, int64_t size)
+/* Read a tag section or an optional buffer into slots and unknown tags. */
+static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
-    if (size < 0 || size > r->end - r->p)
-        return -1;
-    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
-        if (f->tag == tag) {
-            const uint8_t *around = r->end;
-            PyObject *value;
-            r->end = r->p + size;
-            value = tw_read_value(f, r);
-            if (value == NULL)
+    int64_t left = tw_read_entries(s, r), tag = -1, size;
+    int more = left < 0 ? -1 : 1;
+    while (more > 0 && (more = tw_next_entry(s, r, &left, &tag, &size)) > 0) {
+        const tw_field *f = tw_find_tag(s, tag);
+        const uint8_t *around = r->end;
+        if (f == NULL) {
+            if (tw_keep_unknown(r, unknown, tag, size) < 0)
                 return -1;
-            TW_SLOT(object, f->slot) = value;
-            if (r->p != r->end)
-                return -1;
-            r->end = around;
-            return 0;
+            continue;
         }
+        r->end = r->p + size;
+        TW_SLOT(object, f->slot) = tw_read_value(f, r);
+        if (TW_SLOT(object, f->slot) == NULL || r->p != r->end)
+            return -1;
+        r->end = around;
     }
-    return tw_keep_unknown(r, unknown, tag, size);
-}
-
-static int tw_read_tagged_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
-{
-    int64_t count = tw_read_uvarint(r), last = -1;
-    if (count < 0)
-        return -1;
-    for (; count > 0; count--) {
-        int64_t tag = tw_read_uvarint(r), size;
-        if (tag <= last)
-            return -1;
-        last = tag;
-        size = tw_read_uvarint(r);
-        if (tw_read_tag(s, r, object, unknown, tag, size) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int tw_read_optional_buffer(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
-{
-    int64_t size, tag, last = -1;
-    while ((size = tw_read_length(r, s->entry_length)) > 0) {
-        if (r->end - r->p < 2)
-            return -1;
-        tag = tw_get16(r->p);
-        r->p += 2;
-        size -= s->counts_tag ? 2 : 0;
-        if (tag <= last || size < 1 || tw_read_tag(s, r, object, unknown, tag, size) < 0)
-            return -1;
-        last = tag;
-    }
-    return size < 0 ? -1 : 0;
+    return more;
 }
 
 /* ---------------------------------------------------------------- structs */
@@ -139,14 +104,14 @@ static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { re
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     PyObject *unknown = NULL;
-    if (s->section == TW_OPTIONAL_BUFFER && tw_read_optional_buffer(s, r, object, &unknown) < 0)
+    if (s->section == TW_OPTIONAL_BUFFER && tw_read_section(s, r, object, &unknown) < 0)
         goto fault;
     if (tw_read_items(s, r, object) < 0)
         goto fault;
     if (s->section == TW_TAGGED_SECTION) {
         if (TW_LIKELY(r->p < r->end && *r->p == 0))
             r->p++;
-        else if (tw_read_tagged_section(s, r, object, &unknown) < 0)
+        else if (tw_read_section(s, r, object, &unknown) < 0)
             goto fault;
     }
     if (unknown == NULL) {
@@ -185,24 +150,13 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
+/* Read a struct, or a value that may be null. */
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);
     if (present > 0)
-        return tw_read_struct(f->child, r);
-    if (present < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *tw_read_optional(const tw_field *f, tw_reader *r)
-{
-    int present = tw_is_present(f, r);
-    if (present > 0)
-        return tw_read_value(f->element, r);
-    if (present < 0)
-        return NULL;
-    Py_RETURN_NONE;
+        return f->kind == TW_STRUCT ? tw_read_struct(f->child, r) : tw_read_value(f->element, r);
+    return present < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* ---------------------------------------------------------------- arrays */
@@ -332,13 +286,12 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     case TW_ARRAY:
         return tw_read_array(f, r);
     case TW_STRUCT:
+    case TW_OPTIONAL:
         return tw_read_nested(f, r);
     case TW_VARINT:
         return tw_new_varint(f, r);
     case TW_BLOCK:
         return tw_new_block(f, r);
-    case TW_OPTIONAL:
-        return tw_read_optional(f, r);
     case TW_ENUM:
         return tw_new_enum(f, r);
     default:

@@ -151,6 +151,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
+/* Write a struct, or a value that may be null. Without a marker byte, null means absent; the caller has handled that. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -160,7 +161,7 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
         if (value == Py_None)
             return 0;
     }
-    return tw_write_object(f->child, value, w);
+    return f->kind == TW_STRUCT ? tw_write_object(f->child, value, w) : tw_write_value(f->element, value, w);
 }
 
 /* ---------------------------------------------------------------- arrays */
@@ -231,21 +232,7 @@ static int tw_write_null(const tw_field *f, tw_writer *w)
 {
     if (!f->nullable || tw_make_room(w, 4) < 0)
         return -1;
-    switch (f->length) {
-    case TW_COMPACT:
-        *w->p++ = 0;
-        break;
-    case TW_LENGTH_INT16:
-        tw_put16(w->p, 0xFFFF);
-        w->p += 2;
-        break;
-    case TW_LENGTH_INT32:
-        tw_put32(w->p, 0xFFFFFFFF);
-        w->p += 4;
-        break;
-    default: /* zig-zag varint */
-        *w->p++ = 1;
-    }
+    w->p = tw_put_null_length(w->p, f->length);
     return 0;
 }
 
@@ -262,31 +249,15 @@ static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write a value that may be null. If the field has no marker byte, a null value is absent, and the caller has already
- * handled it. */
-static int tw_write_optional(const tw_field *f, PyObject *value, tw_writer *w)
-{
-    if (f->marker != TW_NO_MARKER) {
-        if (tw_make_room(w, 1) < 0)
-            return -1;
-        *w->p++ = value == Py_None ? 0xFF : 1;
-        if (value == Py_None)
-            return 0;
-    }
-    return tw_write_value(f->element, value, w);
-}
-
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int failed;
     if (f->kind <= TW_UUID)
         return tw_write_fixed(f, value, w);
-    if (f->kind == TW_STRUCT)
+    if (f->kind == TW_STRUCT || f->kind == TW_OPTIONAL)
         return tw_write_nested(f, value, w);
     if (f->kind == TW_VARINT)
         return tw_write_varint(f, value, w);
-    if (f->kind == TW_OPTIONAL)
-        return tw_write_optional(f, value, w);
     if (f->kind == TW_ENUM)
         return tw_write_enum(f, value, w);
     if (value == Py_None)

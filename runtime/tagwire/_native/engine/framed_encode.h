@@ -84,24 +84,6 @@ static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
     return 0;
 }
 
-/* Write `width` bytes into a gap. If the gap has another width, the bytes after it are moved. */
-static int tw_fill_gap(tw_writer *w, const tw_mark *mark, const uint8_t *data, int width)
-{
-    int64_t behind = tw_written(w) - mark->at - mark->gap;
-    if (w->counting) {
-        w->counted += width - mark->gap;
-        return 0;
-    }
-    if (TW_UNLIKELY(width != mark->gap)) {
-        if (tw_make_room(w, width) < 0)
-            return -1;
-        memmove(w->start + mark->at + width, w->start + mark->at + mark->gap, (size_t)behind);
-        w->p += width - mark->gap;
-    }
-    memcpy(w->start + mark->at, data, (size_t)width);
-    return 0;
-}
-
 static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 {
     tw_mark *mark = marks + index;
@@ -118,7 +100,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
     } else if (framing->counts_itself)
         x += mark->field->minimum;
     width = tw_number_bytes(mark->field, x, data);
-    if (width < 0 || tw_fill_gap(w, mark, data, width) < 0)
+    if (width < 0 || tw_fill_gap(w, mark->at, mark->gap, data, width) < 0)
         return -1;
     for (int other = 0; other < index; other++)
         if (marks[other].covered > mark->at)

@@ -36,8 +36,6 @@ typedef struct {
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
-static int tw_walk_tagged_section(const tw_struct *s, tw_walk *w);
-static int tw_walk_optional_buffer(const tw_struct *s, tw_walk *w);
 
 /* ---------------------------------------------------------------- rejecting */
 
@@ -70,6 +68,93 @@ static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
 {
     return w->spans.rows == NULL ? -1 : tw_append(w->open, PyLong_FromLongLong(span));
+}
+
+/* ---------------------------------------------------------------- tag sections */
+
+static int tw_walk_unknown_tag(tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *data = r->p;
+    int64_t span, raw;
+    if (r->unknown_tags < 1 || r->unknown_tag_bytes < size)
+        return tw_refuse_entry(w, entry, last);
+    r->unknown_tags--;
+    r->unknown_tag_bytes -= size;
+    r->p += size;
+    span = tw_open_span(&w->spans, TW_SPAN_UNKNOWN, tag, entry);
+    raw = span < 0 ? -1 : tw_open_span(&w->spans, TW_SPAN_RAW, 0, data);
+    if (raw < 0)
+        return -1;
+    tw_close_span(&w->spans, raw, 0, r->p);
+    return tw_close_span(&w->spans, span, size, r->p);
+}
+
+static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const uint8_t *entry)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *around = r->end;
+    int64_t span = tw_open_span(&w->spans, tw_span_kind(f, TW_TAG_OF_FIELD), f->tag, entry);
+    if (span < 0)
+        return -1;
+    tw_note_span(&w->spans, span, size);
+    w->has_known_tags = 1;
+    r->end = r->p + size;
+    if (tw_walk_value(f, w, TW_VALUE_OF_TAG, 0) < 0)
+        return tw_in_span(w, span), tw_in_field(w, f);
+    if (r->p != r->end) {
+        w->last = f->tag;
+        w->size = size;
+        tw_refuse(w, TW_AT_TAG_END, r->p, w->spans.count);
+        return tw_in_span(w, span), tw_in_field(w, f);
+    }
+    r->end = around;
+    return tw_close_span(&w->spans, span, size, r->p);
+}
+
+/* Walk over a tagged field's value, after tag and size. Its entry began at `entry`, after that of tag `last`. */
+static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
+{
+    const tw_field *f = tw_find_tag(s, tag);
+    return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
+}
+
+/* Walk over the entries of a tag section or an optional buffer. Return their number, or -1. */
+static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
+{
+    int64_t tag = -1, size;
+    for (int64_t count = 0;; count++) {
+        const uint8_t *entry = w->r.p;
+        int64_t last = tag;
+        int more = tw_next_entry(s, &w->r, &left, &tag, &size);
+        if (more == 0)
+            return count;
+        if (more < 0)
+            return tw_refuse_entry(w, entry, last);
+        if (tw_walk_tag(s, w, tag, size, entry, last) < 0)
+            return -1;
+    }
+}
+
+static int tw_walk_section(const tw_struct *s, tw_walk *w)
+{
+    const uint8_t *start = w->r.p;
+    int is_buffer = s->section == TW_OPTIONAL_BUFFER;
+    int64_t count, span;
+    if (!is_buffer && w->spans.rows == NULL && start < w->r.end && *start == 0) {
+        w->r.p++;
+        return 0;
+    }
+    span = tw_open_span(&w->spans, is_buffer ? TW_SPAN_BUFFER : TW_SPAN_SECTION, 0, start);
+    if (span < 0)
+        return -1;
+    count = tw_read_entries(s, &w->r);
+    if (count < 0 || count * 2 > w->r.end - w->r.p)
+        return tw_refuse(w, TW_AT_SECTION, start, span);
+    if (!is_buffer)
+        tw_note_span(&w->spans, span, count);
+    count = tw_walk_entries(s, w, count);
+    return count < 0 ? tw_in_span(w, span) : tw_close_span(&w->spans, span, count, w->r.p);
 }
 
 /* ---------------------------------------------------------------- structs */
@@ -113,7 +198,7 @@ static inline int tw_pass(const tw_field *f, tw_reader *r)
 
 static int tw_walk_fields(const tw_struct *s, tw_walk *w)
 {
-    if (s->section == TW_OPTIONAL_BUFFER && tw_walk_optional_buffer(s, w) < 0)
+    if (s->section == TW_OPTIONAL_BUFFER && tw_walk_section(s, w) < 0)
         return -1;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         if (w->spans.rows == NULL) {
@@ -126,7 +211,7 @@ static int tw_walk_fields(const tw_struct *s, tw_walk *w)
         if (TW_UNLIKELY(tw_walk_value(f, w, TW_FIELD, 0) < 0))
             return tw_in_field(w, f);
     }
-    return s->section == TW_TAGGED_SECTION ? tw_walk_tagged_section(s, w) : 0;
+    return s->section == TW_TAGGED_SECTION ? tw_walk_section(s, w) : 0;
 }
 
 static int tw_walk_struct(const tw_struct *s, tw_walk *w)
@@ -303,8 +388,5 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
         return -1;
     return whole && w->r.p != w->r.end ? tw_refuse(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
 }
-
-#include "engine/walk_tags.h" /* included last: it defines the functions for tag sections, and uses the functions
-                               * above */
 
 #endif

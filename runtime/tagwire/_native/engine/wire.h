@@ -241,7 +241,47 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-#define TW_LENGTH_WIDTH 5 /* maximum width of a length in bytes */
+/* Return the known tagged field with this tag, or NULL. */
+static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
+{
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)
+        if (f->tag == tag)
+            return f;
+    return NULL;
+}
+
+/* Read how many entries a tag section has; an optional buffer has no count. */
+static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
+{
+    return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
+}
+
+/* Read tag and size of the next entry of a tag section, which has `left` more, or of an optional buffer. `tag` is that of
+ * the entry before. Return 1, 0 at the end, or -1 for an error. */
+static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
+{
+    int64_t last = *tag;
+    if (s->section == TW_TAGGED_SECTION) {
+        if ((*left)-- == 0)
+            return 0;
+        *tag = tw_read_uvarint(r);
+        *size = *tag <= last ? TW_FAULT : tw_read_uvarint(r);
+    } else {
+        *size = tw_read_length(r, s->entry_length);
+        if (*size == 0)
+            return 0;
+        if (*size < 0 || r->end - r->p < 2)
+            return -1;
+        *tag = tw_get16(r->p);
+        r->p += 2;
+        *size -= s->counts_tag ? 2 : 0;
+        if (*size < 1 || *tag <= last)
+            return -1;
+    }
+    return *size < 0 || *size > r->end - r->p ? -1 : 1;
+}
+
+#define TW_LENGTH_WIDTH 5 /* the most bytes of a length */
 
 /* Write a length at `p`, where there is room. Return the end of the output; NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
@@ -265,6 +305,22 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
         return p; /* an array that extends to the end has no length */
+    }
+}
+
+/* Write the length of null, for which there is room. Return the end. */
+static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
+{
+    switch (code) {
+    case TW_LENGTH_INT16:
+        tw_put16(p, 0xFFFF);
+        return p + 2;
+    case TW_LENGTH_INT32:
+        tw_put32(p, 0xFFFFFFFF);
+        return p + 4;
+    default:
+        *p = code != TW_COMPACT; /* zig-zag varint: 1 */
+        return p + 1;
     }
 }
 
@@ -372,28 +428,31 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fill the gap at `place` with the number of bytes after the gap, minus `uncounted`. */
+/* Replace the gap of `gap` bytes at `at` by `width` bytes; the bytes after it move if the width differs. */
+static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
+{
+    if (w->counting) {
+        w->counted += width - gap;
+        return 0;
+    }
+    if (TW_UNLIKELY(width != gap)) {
+        if (tw_make_room(w, width) < 0)
+            return -1;
+        memmove(w->start + at + width, w->start + at + gap, (size_t)(tw_written(w) - at - gap));
+        w->p += width - gap;
+    }
+    memcpy(w->start + at, data, (size_t)width);
+    return 0;
+}
+
+/* Fill the gap at `place` with the number of bytes after it, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
     int64_t size = tw_written(w) - place - gap;
     uint8_t *end = tw_put_length(length, code, size - uncounted);
-    int width = (int)(end - length);
-    if (end == NULL)
-        return -1;
-    if (w->counting) {
-        w->counted += width - gap;
-        return 0;
-    }
-    if (width != gap) {
-        if (tw_make_room(w, width - gap) < 0)
-            return -1;
-        memmove(w->start + place + width, w->start + place + gap, size);
-        w->p += width - gap;
-    }
-    memcpy(w->start + place, length, width);
-    return 0;
+    return end == NULL ? -1 : tw_fill_gap(w, place, gap, length, (int)(end - length));
 }
 
 #endif
