@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from struct import pack
 from uuid import UUID
 
-from cython cimport final
+from cython cimport final, no_gc_clear
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.errno cimport EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from columns.declarations cimport *
 from engine.plan cimport *
@@ -64,8 +65,7 @@ include "columns/column_imports.pxi"
 include "engine/plan_types.pxi"
 include "columns/column_plan.pxi"
 include "columns/column_values.pxi"
-include "columns/column_decoder.pxi"
-include "columns/column_encoder.pxi"
+include "columns/column_conversion.pxi"
 include "columns/record_columns.pxi"
 include "columns/record_reader.pxi"
 include "columns/record_payloads.pxi"

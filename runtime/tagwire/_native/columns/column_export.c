@@ -1,7 +1,5 @@
 #include "columns/column_export.h"
 
-#include <errno.h>
-
 static void tw_release_schema(struct ArrowSchema *schema)
 {
     for (int64_t index = 0; index < schema->n_children && schema->children != NULL; index++) {
@@ -56,21 +54,6 @@ int tw_make_dictionary_schema(struct ArrowSchema *schema)
         return 0;
     tw_release_schema(schema);
     return TW_NO_MEMORY;
-}
-
-static int tw_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to)
-{
-    if (tw_make_schema(to, from->format, from->name, from->flags, from->n_children) < 0)
-        return TW_NO_MEMORY;
-    if (from->dictionary != NULL && tw_make_dictionary_schema(to) < 0)
-        return TW_NO_MEMORY;
-    for (int64_t index = 0; index < from->n_children; index++) {
-        if (tw_copy_schema(from->children[index], to->children[index]) < 0) {
-            tw_release_schema(to);
-            return TW_NO_MEMORY;
-        }
-    }
-    return 0;
 }
 
 /* ---------------------------------------------------------------- arrays */
@@ -169,73 +152,4 @@ int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *c
     *added = *child;
     array->children[array->n_children++] = added;
     return 0;
-}
-
-/* ---------------------------------------------------------------- streams */
-
-typedef struct {
-    struct ArrowSchema schema;
-    int64_t next, count;
-    tw_frame **frames;
-} tw_stream;
-
-static int tw_stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
-{
-    tw_stream *s = stream->private_data;
-    return tw_copy_schema(&s->schema, out) < 0 ? ENOMEM : 0;
-}
-
-static int tw_stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
-{
-    tw_stream *s = stream->private_data;
-    memset(out, 0, sizeof *out); /* a released array marks the end of the stream */
-    if (s->next == s->count)
-        return 0;
-    return tw_export_array(s->frames[s->next++], 0, out) < 0 ? ENOMEM : 0;
-}
-
-static const char *tw_stream_error(struct ArrowArrayStream *stream)
-{
-    (void)stream;
-    return "out of memory";
-}
-
-static void tw_release_stream(struct ArrowArrayStream *stream)
-{
-    tw_stream *s = stream->private_data;
-    for (int64_t index = 0; index < s->count; index++)
-        tw_drop_frame(s->frames[index]);
-    if (s->schema.release != NULL)
-        s->schema.release(&s->schema);
-    tw_free(s->frames);
-    tw_free(s);
-    stream->release = NULL;
-}
-
-int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *schema, int64_t count)
-{
-    tw_stream *s = tw_zeroed(1, sizeof *s);
-    tw_frame **frames = tw_zeroed((size_t)count, sizeof *frames);
-    if (s == NULL || frames == NULL) {
-        tw_free(s);
-        tw_free(frames);
-        schema->release(schema);
-        return TW_NO_MEMORY;
-    }
-    s->schema = *schema;
-    s->frames = frames;
-    memset(stream, 0, sizeof *stream);
-    stream->private_data = s;
-    stream->get_schema = tw_stream_schema;
-    stream->get_next = tw_stream_next;
-    stream->get_last_error = tw_stream_error;
-    stream->release = tw_release_stream;
-    return 0;
-}
-
-void tw_add_to_stream(struct ArrowArrayStream *stream, tw_frame *frame)
-{
-    tw_stream *s = stream->private_data;
-    tw_hold(frame);
-    s->frames[s->count++] = frame;
 }

@@ -21,10 +21,4 @@ int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);
 /* Remove all but the first `kept` children of a struct array, and add `child`, which the struct array then owns. */
 int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child);
 
-/* Create a stream with room for `count` frames. The stream takes over the schema, even on failure. */
-int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *schema, int64_t count);
-
-/* Add a frame to a stream that has room for it. The stream holds a reference to the frame. */
-void tw_add_to_stream(struct ArrowArrayStream *stream, tw_frame *frame);
-
 #endif

@@ -96,19 +96,14 @@ cdef class ArrowStream:
         return export_schema(self.root)
 
     def __arrow_c_stream__(self, requested_schema=None):
-        cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
-        cdef ArrowSchema_c schema
-        cdef Chunk chunk
-        capsule = PyCapsule_New(stream, "arrow_array_stream", drop_stream)
-        fill_schema(&schema, self.root)
-        check(tw_make_stream(stream, &schema, len(self.chunks)))
-        for chunk in self.chunks:
-            tw_add_to_stream(stream, chunk.frame)
-        return capsule
+        return export_stream(self.root, [exported(self.shape, [chunk], False) for chunk in self.chunks])
 
 
 cdef class ArrowArray(ArrowStream):
     """An Arrow array, for consumers of `__arrow_c_array__`. It can also be consumed as a stream."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return export_stream(self.root, [self])
 
     def __arrow_c_array__(self, requested_schema=None):
         cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))

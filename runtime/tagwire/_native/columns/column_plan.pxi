@@ -16,7 +16,7 @@ cdef class ColumnBuilder(PlanBuilder):
         if depth > DEEPEST_COLUMNS:
             raise NotNative(f"structs are {depth} deep; native columns go down to {DEEPEST_COLUMNS}")
         self.shape = shape
-        self.kept = [shape]
+        self.kept.append(shape)
         self.unused = {}
         self.root = self.child(layout.root, column)
 

@@ -3,29 +3,26 @@
 #include "columns/column_decode_impl.h"
 #include "columns/column_encode_impl.h"
 
-/* Return the plan for the version of a row; NULL if the version has no plan. */
-static inline const tw_struct *tw_plan_of(
-    const tw_source *versions, const tw_struct *const *tables, int64_t low, int64_t count, int64_t row)
+/* Return the plan of a row's version; NULL if there is none. */
+static inline const tw_struct *tw_plan_of(const tw_conversion *d, int64_t row)
 {
     int64_t version;
-    if (versions == NULL)
-        return tables[0];
-    if (tw_source_int(versions, row, &version) < 0 || version < low || version - low >= count)
+    if (d->versions == NULL)
+        return d->tables[0];
+    if (tw_source_int(d->versions, row, &version) < 0 || version < d->low || version - d->low >= d->tables_count)
         return NULL;
-    return tables[version - low];
+    return d->tables[version - d->low];
 }
 
-/* ---------------------------------------------------------------- decoding */
-
-static inline int tw_decode_row(const tw_decoding *d, tw_walk *w, int64_t row)
+static inline int tw_decode_row(const tw_conversion *d, tw_walk *w, int64_t row)
 {
-    const tw_struct *steps = tw_plan_of(d->versions, d->tables, d->low, d->tables_count, row);
+    const tw_struct *steps = tw_plan_of(d, row);
     tw_reader *r = &w->r;
     int64_t size;
     int fault;
     if (steps == NULL)
         return TW_NO_VERSION;
-    fault = tw_source_bytes(d->data, row, &r->start, &size);
+    fault = tw_source_bytes(d->rows, row, &r->start, &size);
     if (fault < 0)
         return fault;
     if (!d->tried || size > d->bytes)
@@ -39,50 +36,26 @@ static inline int tw_decode_row(const tw_decoding *d, tw_walk *w, int64_t row)
     return fault == 0 && r->p != r->end ? TW_REFUSED : fault;
 }
 
-int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count)
+static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t row)
 {
-    tw_frame *frame = w->frame;
-    for (; *row < count; ++*row) {
-        int fault = 0;
-        frame->levels[0].touched = *row + 1;
-        if (!tw_is_there(d->data, *row) || (d->versions != NULL && !tw_is_there(d->versions, *row)))
-            tw_put_null(frame, d->value, *row);
-        else
-            fault = tw_decode_row(d, w, *row);
-        if (TW_UNLIKELY(fault < 0)) {
-            tw_truncate(frame, *row);
-            if (!d->nulls_bad || (fault != TW_REFUSED && fault != TW_NO_VERSION))
-                return fault;
-            tw_put_null(frame, d->value, *row);
-        }
-        if (d->error >= 0)
-            tw_put_null(frame, d->error, *row);
-        frame->levels[0].length = *row + 1;
-    }
-    return 0;
-}
-
-/* ---------------------------------------------------------------- encoding */
-
-static inline int tw_encode_row(const tw_encoding *d, tw_emitter *e, int64_t row)
-{
-    const tw_struct *steps = tw_plan_of(d->versions, d->tables, d->low, d->tables_count, row);
+    const tw_struct *steps = tw_plan_of(d, row);
     int fault = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
     if (fault == 0)
         tw_put_offset(e->out, row + 1, e->out->size);
     return fault;
 }
 
-int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count)
+/* Decode rows with `w`, or encode them with `e`. */
+static inline int tw_convert_rows(
+    const tw_conversion *d, tw_frame *frame, tw_walk *w, tw_emitter *e, int64_t *row, int64_t count)
 {
-    tw_frame *frame = e->frame;
     for (; *row < count; ++*row) {
         int fault = 0;
         frame->levels[0].touched = *row + 1;
         if (!tw_is_there(d->rows, *row) || (d->versions != NULL && !tw_is_there(d->versions, *row)))
             tw_put_null(frame, d->value, *row);
         else
-            fault = tw_encode_row(d, e, *row);
+            fault = w != NULL ? tw_decode_row(d, w, *row) : tw_encode_row(d, e, *row);
         if (TW_UNLIKELY(fault < 0)) {
             tw_truncate(frame, *row);
             if (!d->nulls_bad || (fault != TW_REFUSED && fault != TW_NO_VERSION))
@@ -94,4 +67,14 @@ int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t co
         frame->levels[0].length = *row + 1;
     }
     return 0;
+}
+
+int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count)
+{
+    return tw_convert_rows(d, w->frame, w, NULL, row, count);
+}
+
+int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count)
+{
+    return tw_convert_rows(d, e->frame, NULL, e, row, count);
 }

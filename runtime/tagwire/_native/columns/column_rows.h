@@ -11,15 +11,15 @@ typedef struct {
 
 /* What decoding needs for all rows of a call. */
 typedef struct {
-    const tw_source *data;
-    const tw_source *versions;     /* NULL if all rows have the same version, with the plan `tables[0]` */
-    const tw_struct *const *tables; /* plans by version, from version `low` on; NULL for versions without a plan */
+    const tw_source *rows;
+    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
+    const tw_struct *const *tables; /* by version, from `low` on; NULL for missing versions */
     int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits per row */
-    int32_t value, error;          /* result columns; `error` is -1 if there is no error column */
-    int nulls_bad;                 /* whether rejected rows become null without being read again */
-    int tried;                     /* 0 if the interpreter must read all rows */
-} tw_decoding;
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits of decoding */
+    int32_t value, error;          /* columns of the result; `error` is -1 if there is none */
+    int nulls_bad;                 /* a rejected row becomes null immediately */
+    int tried;                     /* decoding: if 0, every row is left to the interpreter */
+} tw_conversion;
 
 typedef struct {
     tw_frame *frame;           /* frame of the result columns */
@@ -28,18 +28,8 @@ typedef struct {
     const tw_source *sources;  /* one source for each column */
 } tw_emitter;
 
-typedef struct {
-    const tw_source *rows;
-    const tw_source *versions;     /* NULL if all rows have the same version, with the plan `tables[0]` */
-    const tw_struct *const *tables;
-    int64_t low, tables_count;
-    int32_t value, error;          /* result columns; `error` is -1 if there is no error column */
-    int nulls_bad;                 /* whether rejected rows become null without being encoded again */
-} tw_encoding;
-
-/* Convert rows from row `*row` on, and stop at a row that Python must handle. Return 0, or the error code of this row,
- * which is then `*row`; the frame ends before it. */
-int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count);
-int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count);
+/* Convert rows from *row on, up to the first rejected row. Then *row is that row, and the frame ends before it. */
+int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
+int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 
 #endif

@@ -4,13 +4,12 @@ cdef enum:
     MOST_COLUMNS = 1 << 16
 
 
-cdef class Shape:
-    """A tree of columns as a table: each column before its children, with the levels in which columns grow together."""
+cdef class Shape(Owner):
+    """The columns of a tree, each before its children, and the levels in which columns grow together."""
 
     cdef readonly object root
     cdef list nodes
     cdef dict indexes
-    cdef list kept
     cdef tw_column *columns
     cdef tw_level *levels
     cdef int32_t count, levels_count
@@ -21,18 +20,12 @@ cdef class Shape:
         if len(self.nodes) > MOST_COLUMNS:
             raise NotNative(f"{len(self.nodes)} columns; native code goes up to {MOST_COLUMNS}")
         self.indexes = {id(node): index for index, node in enumerate(self.nodes)}
-        self.kept = []
         self.count = len(self.nodes)
         self.columns = <tw_column *>self.memory(self.count * sizeof(tw_column))
         self.levels = <tw_level *>self.memory((self.count + 1) * sizeof(tw_level))
         self.levels_count = 1
         self.levels[0].end = self.count
         self.place(root, 0, 0)
-
-    cdef void *memory(self, size_t size) except NULL:
-        cdef Block block = Block(size)
-        self.kept.append(block)
-        return block.at
 
     cdef int32_t index(self, object column) except -1:
         return self.indexes[id(column)]

@@ -58,7 +58,6 @@ cdef extern from "columns/columns.h" nogil:
         int64_t most
     void tw_put_offset(tw_buffers *, int64_t, int64_t)
     int tw_make_room_for(tw_frame *, int32_t, int64_t)
-    void tw_truncate(tw_frame *, int64_t)
     int tw_reserve(tw_frame *, int32_t, int64_t)
     void tw_put_bit(uint8_t *, int64_t, int)
     int tw_get_bit(const uint8_t *, int64_t)
@@ -95,39 +94,29 @@ cdef extern from "columns/column_source.h" nogil:
 cdef extern from "columns/column_rows.h" nogil:
     ctypedef struct tw_walk:
         tw_frame *frame
-    ctypedef struct tw_decoding:
-        const tw_source *data
+    ctypedef struct tw_conversion:
+        const tw_source *rows
         const tw_source *versions
         const tw_struct **tables
         int64_t low, tables_count
         int64_t bytes, elements, unknown_tags, unknown_tag_bytes
         int32_t value, error
         int nulls_bad, tried
-    int tw_decode_rows(const tw_decoding *, tw_walk *, int64_t *, int64_t)
+    int tw_decode_rows(const tw_conversion *, tw_walk *, int64_t *, int64_t)
     ctypedef struct tw_emitter:
         tw_frame *frame
         tw_buffers *out
         const tw_column *columns
         const tw_source *sources
-    ctypedef struct tw_encoding:
-        const tw_source *rows
-        const tw_source *versions
-        const tw_struct **tables
-        int64_t low, tables_count
-        int32_t value, error
-        int nulls_bad
-    int tw_encode_rows(const tw_encoding *, tw_emitter *, int64_t *, int64_t)
+    int tw_encode_rows(const tw_conversion *, tw_emitter *, int64_t *, int64_t)
 
 cdef extern from "columns/column_export.h" nogil:
-    void *tw_realloc(void *, size_t)
     void tw_free(void *)
     void *tw_zeroed(size_t, size_t)
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
     int tw_make_dictionary_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
     int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
-    int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
-    void tw_add_to_stream(ArrowStream_c *, tw_frame *)
 
 cdef extern from "columns/record_batches.h" nogil:
     int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR

@@ -18,15 +18,14 @@ cdef dict COMPUTED = {
 
 
 @final
-cdef class RecordPlan:
-    """The plan for batches of one format. With `headers_only`, their records are not read.
+cdef class RecordPlan(Owner):
+    """The plan for batches of one format: for their records, or with `headers_only` only for their headers.
 
     With `verified`, the checksums of batches are verified even if only their headers are read.
     """
 
     cdef tw_record_plan c
     cdef Shape shape
-    cdef list kept
     cdef tuple codecs
     cdef int codec_shift
     cdef object format, names
@@ -41,7 +40,7 @@ cdef class RecordPlan:
         if plan is None or (records is None and not headers_only):
             raise NotNative(f"the engine has no plan for {format.name}")
         self.shape, self.format = shape, format
-        self.kept = [plan, records]
+        self.kept += [plan, records]
         self.words = words
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
@@ -55,11 +54,6 @@ cdef class RecordPlan:
             self.records(records)
         self.c.leaves_wrappers = verified and self.c.is_message
         self.constants(headers_only)
-
-    cdef void *memory(self, size_t size) except NULL:
-        cdef Block block = Block(size)
-        self.kept.append(block)
-        return block.at
 
     # ------------------------------------------------------------ batch headers
 

@@ -32,9 +32,6 @@ cdef class Joined(ArrowArray):
             raise MemoryError
         return check(tw_append_child(array, self.kept, &child))
 
-    def __arrow_c_stream__(self, requested_schema=None):
-        return export_stream(self.root, [self])
-
 
 cdef Part part(ArrowArray array, object column):
     cdef Part made = Part()

@@ -1,0 +1,195 @@
+"""Convert rows: the loops, and the handling of rows that they reject.
+
+The fast path only reports success or failure. After a failure, the interpreter does the same work again. It raises an
+error with a position, or, if it accepts more than the loop, its value is put into the columns.
+"""
+
+
+cdef class Conversion:
+    """Converts rows into `value`, a column of `results`; another column may be for errors."""
+
+    cdef Shape results
+    cdef Table table
+    cdef object value
+    cdef str name
+    cdef object supported
+    cdef Spares spares
+    cdef public int64_t most
+    """The most elements or bytes of one column: what an int32 can count, or less for tests."""
+
+    cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
+        self.results, self.value, self.table, self.name = results, value, table, name
+        self.supported, self.spares, self.most = supported, spares, 0x7FFFFFFF
+        return 0
+
+    cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
+        """Set the source of the rows, and how they are converted; return what owns the source."""
+
+    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
+        """Convert rows up to the first that is rejected; return its error code."""
+
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+        """Let the interpreter convert a rejected row."""
+
+    cdef object converted(self, object data, object versions, str errors, object options):
+        """Convert all rows; `versions` is an Arrow array of integers, or None for a single version."""
+        chunks, is_stream = take(data, "data")
+        made = []
+        rows = 0
+        for chunk, others in zip(chunks, version_chunks(versions, chunks)):
+            made.append(self.chunk(chunk, others, errors, options, rows))
+            rows += (<Imported>chunk).c.length
+        return exported(self.results, made, is_stream)
+
+    cdef Chunk chunk(self, Imported rows, Imported versions, str errors, object options, object first):
+        cdef tw_source version
+        cdef tw_conversion d
+        cdef Chunk made = Chunk()
+        cdef int64_t row = 0
+        cdef int fault
+        memset(&d, 0, sizeof(d))
+        source = self.begin(&d, rows, errors, options)
+        if versions is not None:
+            memset(&version, 0, sizeof(version))
+            read_array(&version, &versions.type.c, &versions.c, "i", "version")
+            d.versions = &version
+        d.tables, d.low, d.tables_count = self.table.plans, self.table.low, self.table.count
+        d.value = self.results.index(self.value)
+        d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
+        made.frame = self.spares.frame(self.results, rows.c.length, self.most)
+        while True:
+            fault = self.loop(&d, made.frame, &row, rows.c.length)
+            if fault == 0:
+                with nogil:
+                    tw_complete(made.frame)
+                return made
+            self.refused(&d, made.frame, row, fault, errors, first, source, options)
+            row += 1
+
+    cdef int refused(
+        self, const tw_conversion *d, tw_frame *frame, int64_t row, int fault, str errors, object first, object source,
+        object options,
+    ) except -1:
+        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's value."""
+        if fault not in (TW_REFUSED, TW_NO_VERSION, TW_UNTRIED):
+            raise_fault(fault, self.name, first + row, self.most)
+        error = value = None
+        try:
+            value = self.by_layout(d, row, fault, source, options)
+        except (DecodeError, EncodeError, UnsupportedVersionError) as refusal:
+            if errors == "raise":
+                raise in_row(refusal, first + row)
+            error = refusal
+        frame.levels[0].touched = row + 1
+        try:
+            self.results.put(frame, d.value, row, value)
+            if d.error >= 0:
+                self.results.put(frame, d.error, row, None if error is None else described(error))
+        except OverflowError:
+            raise_fault(TW_TOO_LONG, self.name, first + row, self.most)
+        frame.levels[0].length = row + 1
+        return 0
+
+
+@final
+cdef class Decoder(Conversion):
+    """Decodes rows of bytes into the columns of `root`, or of its part `value` if each row also has an error column."""
+
+    cdef int64_t depth
+
+    def __cinit__(self, root, value, layouts, str name, supported, Spares spares not None):
+        cdef Shape shape = Shape(root)
+        self.set(shape, value, Table(shape, value, dict(layouts)), name, supported, spares)
+        self.depth = max([layout.root.depth for layout in layouts.values()])
+
+    def decode(self, data, versions, str errors, bint strict, limits):
+        """Return the columns of `data`; `versions` is an Arrow array of integers, or None for a single version."""
+        return self.converted(data, versions, errors, (strict, limits))
+
+    cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
+        cdef Block block = Block(sizeof(tw_source))
+        wanted = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are bytes, too
+        read_array(<tw_source *>block.at, &rows.type.c, &rows.c, wanted, "data")
+        d.rows = <const tw_source *>block.at
+        strict, limits = options
+        if limits.depth is None or self.depth <= limits.depth:  # else the loop can't be used
+            d.tried = True
+            d.nulls_bad = strict and errors == "null"
+            d.bytes = at_most(limits.bytes)
+            d.elements = at_most(limits.elements)
+            d.unknown_tags = at_most(limits.unknown_tags)
+            d.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
+        return block
+
+    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
+        cdef tw_walk walk
+        memset(&walk, 0, sizeof(walk))
+        walk.frame = frame
+        with nogil:
+            return tw_decode_rows(d, &walk, row, count)
+
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+        from tagwire.interpreter.reader import decode
+
+        cdef const uint8_t *data = NULL
+        cdef int64_t size = 0
+        strict, limits = options
+        layout = self.table.layout_at(d.versions, row, self.name, self.supported)
+        tw_source_bytes(d.rows, row, &data, &size)  # this has succeeded before
+        value, _ = decode(
+            layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
+        )
+        if strict and d.tried:
+            from tagwire.message.engines import DisagreementError
+
+            raise DisagreementError(layout, f"{size} bytes of a column")
+        return value
+
+
+@final
+cdef class Encoder(Conversion):
+    """Encodes rows of the columns `message` as bytes in a column `value`; `root` may add an error column."""
+
+    cdef Shape shape
+
+    def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
+        self.shape = Shape(message)
+        self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
+
+    def encode(self, data, versions, str errors):
+        """Return the bytes of `data`; `versions` is an Arrow array of integers, or None if the plan has one version."""
+        return self.converted(data, versions, errors, None)
+
+    cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
+        cdef Sources sources = Sources(self.shape, rows)
+        d.rows = sources.at
+        d.nulls_bad = errors == "null"
+        return sources
+
+    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
+        cdef tw_emitter emitter
+        emitter.frame = frame
+        emitter.out = &frame.buffers[d.value]
+        emitter.columns = self.shape.columns
+        emitter.sources = d.rows
+        with nogil:
+            return tw_encode_rows(d, &emitter, row, count)
+
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+        from tagwire.interpreter.cursor import dotted
+        from tagwire.interpreter.writer import encode
+
+        layout = self.table.layout_at(d.versions, row, self.name, self.supported)
+        try:
+            value = (<Sources>source).value(0, row, [])
+        except Repeated as fault_of_map:
+            path, tag = fault_of_map.args
+            raise EncodeError(
+                f"has tag {tag} twice", message_name=self.name, version=layout.version, path=dotted(path)
+            ) from None
+        data = encode(layout, value)
+        if fault == TW_REFUSED:
+            from tagwire.message.engines import DisagreementError
+
+            raise DisagreementError(layout, f"row {row} of a column")
+        return data
