@@ -1,12 +1,12 @@
-"""Convert rows: the loops, and the handling of rows that they reject.
+"""Decode rows of bytes into columns, encode columns as rows of bytes, and handle the rows that the C loops reject.
 
-The fast path only reports success or failure. After a failure, the interpreter does the same work again. It raises an
-error with a position, or, if it accepts more than the loop, its value is put into the columns.
+The fast path reports only success or failure. After a failure, the interpreter converts the row again. It raises an
+error with a position, or accepts the row, for example with `strict=False`. The accepted value is then stored.
 """
 
 
 cdef class Conversion:
-    """Converts rows into `value`, a column of `results`; another column may be for errors."""
+    """Converts rows and stores them in `value`, a column of `results`. `results` may have a second column, for errors."""
 
     cdef Shape results
     cdef Table table
@@ -15,7 +15,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The most elements or bytes of one column: what an int32 can count, or less for tests."""
+    """The most elements or bytes of a column: the highest int32, or less for tests."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -23,16 +23,16 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Set the source of the rows, and how they are converted; return what owns the source."""
+        """Set the source of the rows and the options in `d`. Return the object that owns the source."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows up to the first that is rejected; return its error code."""
+        """Convert rows until one is rejected. Return the error code of this row, or 0 after the last row."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Let the interpreter convert a rejected row."""
+        """Return the value of a rejected row from the interpreter, or raise its error."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
-        """Convert all rows; `versions` is an Arrow array of integers, or None for a single version."""
+        """Return all converted rows. `versions` is an Arrow array of integers, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes rows of bytes into the columns of `root`, or of its part `value` if each row also has an error column."""
+    """A decoder of rows into the columns of `root`. If there is an error column, messages are in its part `value`."""
 
     cdef int64_t depth
 
@@ -103,16 +103,16 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Return the columns of `data`; `versions` is an Arrow array of integers, or None for a single version."""
+        """Return the columns of `data`. `versions` is an Arrow array of integers, or None for a single version."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        wanted = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are bytes, too
-        read_array(<tw_source *>block.at, &rows.type.c, &rows.c, wanted, "data")
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are accepted as bytes
+        read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # else the loop can't be used
+        if limits.depth is None or self.depth <= limits.depth:  # otherwise only the interpreter can apply the limits
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -135,7 +135,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # this has succeeded before
+        tw_source_bytes(d.rows, row, &data, &size)  # can't fail, since the C loop has read it
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows of the columns `message` as bytes in a column `value`; `root` may add an error column."""
+    """An encoder of the columns of `message` into the bytes column `value`. `root` may also have an error column."""
 
     cdef Shape shape
 
@@ -157,7 +157,7 @@ cdef class Encoder(Conversion):
         self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
 
     def encode(self, data, versions, str errors):
-        """Return the bytes of `data`; `versions` is an Arrow array of integers, or None if the plan has one version."""
+        """Return the encoded rows of `data`. `versions` is an Arrow array of integers, or None for a single version."""
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
@@ -182,8 +182,8 @@ cdef class Encoder(Conversion):
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
         try:
             value = (<Sources>source).value(0, row, [])
-        except Repeated as fault_of_map:
-            path, tag = fault_of_map.args
+        except Repeated as repeated:
+            path, tag = repeated.args
             raise EncodeError(
                 f"has tag {tag} twice", message_name=self.name, version=layout.version, path=dotted(path)
             ) from None

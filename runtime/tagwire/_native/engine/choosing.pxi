@@ -9,12 +9,11 @@ from libc.string cimport memset
 
 @final
 @no_gc_clear
-cdef class Choosing:
+cdef class Choosing(Owner):
     """The chosen paths of a selection in one version of its message. Raises NotNative."""
 
     cdef const tw_choice *root
     cdef Plan plan
-    cdef list kept
     cdef Py_ssize_t width
     cdef bint whole
     cdef object drop
@@ -22,7 +21,7 @@ cdef class Choosing:
     def __cinit__(self, Plan plan, paths, drop):
         layout = plan.layout()
         self.plan = plan
-        self.kept = [layout]
+        self.kept.append(layout)
         self.width = len(paths.texts)
         self.whole = not paths.way
         self.drop = drop
@@ -33,11 +32,6 @@ cdef class Choosing:
         self.root = self.choice(layout.root, plan.root, paths.root)
 
     # ------------------------------------------------------------ making
-
-    cdef void *memory(self, size_t size) except NULL:
-        cdef Block block = Block(size)
-        self.kept.append(block)
-        return block.at
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
         """Return the C structs for the chosen fields of a struct, which are the steps below `step`."""
@@ -113,20 +107,10 @@ cdef class Choosing:
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
         """Return a copy of a struct's fields in which each run ends before a chosen field."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
-        cdef Py_ssize_t index, first = 0
-        cdef bint has_bools = False
+        cdef Py_ssize_t index
         for index in range(s.items_count):
             fields[index] = s.items[index]
-            fields[index].run = fields[index].run_count = 0
-            if chosen[index] != NULL or not tw_width[fields[index].kind]:
-                first = index + 1
-                has_bools = False
-                continue
-            fields[first].run += tw_width[fields[index].kind]
-            fields[first].run_count += 1
-            has_bools = has_bools or fields[index].kind == TW_BOOL
-            if has_bools:
-                fields[first].run_count = 0
+        set_runs(fields, s.items_count, <const void **>chosen)
         return fields
 
     # ------------------------------------------------------------ absent fields

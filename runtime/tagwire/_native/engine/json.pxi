@@ -67,19 +67,17 @@ cdef enum:
 
 @final
 @no_gc_clear
-cdef class JsonPlan:
+cdef class JsonPlan(Owner):
     """The JSON plan for one version of a message."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
     cdef const tw_json_reading *reading  # NULL if Python creates the objects
-    cdef list kept
     cdef dict structs
     cdef dict readings
 
     def __cinit__(self, Plan plan):
         self.plan = plan
-        self.kept = [plan]
         self.structs = {}
         self.readings = {}
         self.root = self.struct(Builder(SHARED), plan.source.root)
@@ -87,10 +85,6 @@ cdef class JsonPlan:
             self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION)
         except NotNative:
             self.reading = NULL
-
-    cdef PyObject *keep(self, object value):
-        self.kept.append(value)
-        return <PyObject *>value
 
     # ------------------------------------------------------------ plans
 

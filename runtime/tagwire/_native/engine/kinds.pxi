@@ -44,6 +44,25 @@ cdef class Block:
         PyMem_Free(self.at)
 
 
+@no_gc_clear
+cdef class Owner:
+    """A base class whose `kept` keeps the objects alive that a plan points to."""
+
+    cdef list kept
+
+    def __cinit__(self):
+        self.kept = []
+
+    cdef PyObject *keep(self, object value):
+        self.kept.append(value)
+        return <PyObject *>value
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+
 cdef int kind_of(object wire) except -1:
     if wire.family == "fixed bytes":
         return TW_BLOCK

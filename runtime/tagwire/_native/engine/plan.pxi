@@ -29,7 +29,7 @@ cdef class Builder(PlanBuilder):
 
     def __cinit__(self, Shared shared):
         self.shared = shared
-        self.kept = [shared]
+        self.kept.append(shared)
         self.structs = {}
         self.templates = {}
         self.slots = {}

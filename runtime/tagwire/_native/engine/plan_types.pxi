@@ -1,22 +1,11 @@
 """The common parts of plans for objects and columns: the fields and the tag section of a struct, from its layout."""
 
 
-cdef class PlanBuilder:
-    """A builder of one plan. `kept` keeps the objects alive that the plan points to.
+cdef class PlanBuilder(Owner):
+    """A builder of one plan.
 
     `owner` receives the values: a data class for objects, a column for columns, or None if values are only checked.
     """
-
-    cdef list kept
-
-    cdef PyObject *keep(self, object value):
-        self.kept.append(value)
-        return <PyObject *>value
-
-    cdef void *memory(self, size_t size) except NULL:
-        cdef Block block = Block(size)
-        self.kept.append(block)
-        return block.at
 
     # ------------------------------------------------------------ decided by each kind of plan
 
@@ -59,24 +48,15 @@ cdef class PlanBuilder:
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields on the wire. Consecutive fields of fixed width form a run, which needs one size check."""
+        """Return the fields on the wire."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
-        cdef Py_ssize_t index, first = 0
-        cdef bint has_bools = False
+        cdef Py_ssize_t index
         for index, item in enumerate(items):
             refuse_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
             self.place(&fields[index], owner, item)
             self.type(&fields[index], item.type, self.part(owner, item))
-            if tw_width[fields[index].kind]:
-                fields[first].run += tw_width[fields[index].kind]
-                fields[first].run_count += 1
-                has_bools = has_bools or fields[index].kind == TW_BOOL
-                if has_bools:
-                    fields[first].run_count = 0
-            else:
-                first = index + 1
-                has_bools = False
+        set_runs(fields, len(items), NULL)
         return fields
 
     cdef int type(self, tw_field *field, object type, object owner) except -1:
@@ -119,3 +99,17 @@ cdef class PlanBuilder:
         field.length = TW_NO_LENGTH if code is None else length_of(code)
         field.nullable = type.nullable and code is not None and code.null is not None
         return 0
+
+
+cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
+    """Join consecutive fixed-width fields into runs, which need only one size check. Fields in `apart` stay single."""
+    cdef Py_ssize_t index, first = 0
+    cdef bint has_bools = False
+    for index in range(count):
+        fields[index].run = fields[index].run_count = 0
+        if not tw_width[fields[index].kind] or (apart != NULL and apart[index] != NULL):
+            first, has_bools = index + 1, False
+            continue
+        fields[first].run += tw_width[fields[index].kind]
+        has_bools = has_bools or fields[index].kind == TW_BOOL
+        fields[first].run_count = 0 if has_bools else fields[first].run_count + 1
