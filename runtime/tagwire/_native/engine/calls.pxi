@@ -89,18 +89,21 @@ cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef PyMethodDef ENCODE
 cdef PyMethodDef ENCODED_SIZE
 
-ENCODE.ml_name = "encode"
-ENCODE.ml_meth = <void *>encode
-ENCODE.ml_flags = METH_FASTCALL | METH_KEYWORDS
-ENCODE.ml_doc = (
+
+cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
+    """Fill in a method definition. `doc` begins with the signature."""
+    method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, flags, doc
+    return 0
+
+
+define(
+    &ENCODE, "encode", <void *>encode, METH_FASTCALL | METH_KEYWORDS,
     b"encode($self, version, *, on_loss='drop')\n--\n\n"
-    b"The message as bytes. Raises EncodeError for a value that this version can't represent."
+    b"Return the message as bytes. Raises EncodeError for a value that this version can't represent.",
 )
-ENCODED_SIZE.ml_name = "encoded_size"
-ENCODED_SIZE.ml_meth = <void *>encoded_size
-ENCODED_SIZE.ml_flags = METH_FASTCALL | METH_KEYWORDS
-ENCODED_SIZE.ml_doc = (
-    b"encoded_size($self, version)\n--\n\nThe length in bytes of what `encode` gives; raises the same errors."
+define(
+    &ENCODED_SIZE, "encoded_size", <void *>encoded_size, METH_FASTCALL | METH_KEYWORDS,
+    b"encoded_size($self, version)\n--\n\nReturn the number of bytes that `encode` returns. Raises the same errors.",
 )
 
 

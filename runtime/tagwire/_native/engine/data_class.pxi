@@ -344,29 +344,27 @@ cdef object PYTHON_REPLACE = python_method("replace")
 cdef object PYTHON_DEEP_COPY = python_method("__deepcopy__")
 cdef object PYTHON_REDUCE = python_method("__reduce__")
 cdef PyMethodDef EQ_METHOD, REPR_METHOD, REPLACE_METHOD, DEEP_COPY_METHOD, REDUCE_METHOD
-EQ_METHOD.ml_name = "__eq__"
-EQ_METHOD.ml_meth = <void *>eq
-EQ_METHOD.ml_flags = METH_O
-EQ_METHOD.ml_doc = b"__eq__($self, other, /)\n--\n\nWhether both are of one class and hold the same."
-REPR_METHOD.ml_name = "__repr__"
-REPR_METHOD.ml_meth = <void *>represent
-REPR_METHOD.ml_flags = METH_NOARGS
-REPR_METHOD.ml_doc = b"__repr__($self, /)\n--\n\nThe call that makes this struct, without what is a default."
-REPLACE_METHOD.ml_name = "replace"
-REPLACE_METHOD.ml_meth = <void *>replace
-REPLACE_METHOD.ml_flags = METH_FASTCALL | METH_KEYWORDS
-REPLACE_METHOD.ml_doc = (
-    b"replace($self, /, **changes)\n--\n\n"
-    b"A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."
+define(
+    &EQ_METHOD, "__eq__", <void *>eq, METH_O,
+    b"__eq__($self, other, /)\n--\n\nReturn whether both structs have the same class and equal fields.",
 )
-DEEP_COPY_METHOD.ml_name = "__deepcopy__"
-DEEP_COPY_METHOD.ml_meth = <void *>deep_copy
-DEEP_COPY_METHOD.ml_flags = METH_O
-DEEP_COPY_METHOD.ml_doc = b"__deepcopy__($self, memo, /)\n--\n\nA copy that shares nothing that can be changed."
-REDUCE_METHOD.ml_name = "__reduce__"
-REDUCE_METHOD.ml_meth = <void *>reduce
-REDUCE_METHOD.ml_flags = METH_NOARGS
-REDUCE_METHOD.ml_doc = b"__reduce__($self, /)\n--\n\nWhat pickle keeps: the encoded bytes, or the fields that differ from defaults."
+define(
+    &REPR_METHOD, "__repr__", <void *>represent, METH_NOARGS,
+    b"__repr__($self, /)\n--\n\nReturn the call that creates this struct, without arguments that equal their defaults.",
+)
+define(
+    &REPLACE_METHOD, "replace", <void *>replace, METH_FASTCALL | METH_KEYWORDS,
+    b"replace($self, /, **changes)\n--\n\n"
+    b"Return a copy with these fields changed; nested structs are shared. Raises TypeError for an unknown field.",
+)
+define(
+    &DEEP_COPY_METHOD, "__deepcopy__", <void *>deep_copy, METH_O,
+    b"__deepcopy__($self, memo, /)\n--\n\nReturn a copy that shares no mutable object with this struct.",
+)
+define(
+    &REDUCE_METHOD, "__reduce__", <void *>reduce, METH_NOARGS,
+    b"__reduce__($self, /)\n--\n\nReturn the state to pickle: the encoded bytes, or the fields that differ from defaults.",
+)
 
 cdef object NATIVE_EQ = descriptor(Struct, &EQ_METHOD)
 cdef object NATIVE_REPR = descriptor(Struct, &REPR_METHOD)

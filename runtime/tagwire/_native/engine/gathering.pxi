@@ -194,12 +194,10 @@ cdef tuple BUILDER_NAMES = (
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
 cdef Py_ssize_t BUILDER[SETTINGS]  # slots of a builder's attributes, in the order of BUILDER_NAMES
 
-APPEND.ml_name = "append"
-APPEND.ml_meth = <void *>append
-APPEND.ml_flags = METH_FASTCALL | METH_KEYWORDS
-APPEND.ml_doc = (
+define(
+    &APPEND, "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
     b"append($self, key=None, value=None, *, timestamp=-1, headers=(), offset=None, tombstone=None, attributes=0)\n--\n\n"
-    b"Add a record; without an offset it gets the one after the last."
+    b"Add a record. Without an offset, the record gets the offset after the last record's.",
 )
 cdef PyObject *NONE = <PyObject *>None
 cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
