@@ -1,1 +1,1 @@
-"""Problems with their positions, all rules with their ids, and an example of each rule."""
+"""Problems and their positions, all rules and their IDs, and examples of each rule."""

@@ -1,4 +1,4 @@
-"""Rules, and the problems that break them."""
+"""The rules for specs, and the problems that violate them."""
 
 import tomllib
 import unicodedata
@@ -14,13 +14,13 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""error: breaks readers or writers; warning: has a cost for them; note: a known, harmless property."""
+"""An error breaks readers or writers, a warning has a cost for them, and a note is a known, harmless property."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, most severe first.
 
-wire: the bytes of a released version; semantic: their meaning; source: the JSON form, or code that uses the classes;
-policy: nothing, but users may have relied on it.
+"wire" is the bytes of a released version, "semantic" the meaning of the bytes, and "source" the JSON form or code that
+uses the classes. "policy" changes break nothing, but users may have relied on the old state.
 """
 
 S = TypeVar("S", bound=str)
@@ -28,14 +28,14 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[S]):
-    """A rule: `title` is one line; `explanation` says why the rule matters and how to fix a violation."""
+    """A rule. `title` is one line; `explanation` describes why the rule matters and how to fix a violation."""
 
     id: str
     severity: S
     title: str
     explanation: str
     dialect: str = ""
-    """The dialect in which a design rule is on by default; "" for all dialects."""
+    """The only dialect in which a design rule is on by default; "" if the rule is on in all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -75,27 +75,27 @@ DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
 """The rules for designs: record formats, messages, and designs that conflict with each other."""
 
 _SHOWN: Final = 160
-"""The number of characters shown of a long source line, such as a file without line breaks."""
+"""Maximum length of a printed source line, since a file may have no line breaks."""
 _QUOTED: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One breach of one rule. `line` and `column` count from 1, columns in characters."""
+    """A violation of one rule. `line` and `column` count from 1; columns are characters."""
 
     rule: str
     severity: DesignSeverity
-    """Only design rules have notes."""
+    """The severity of the problem. Only design rules report notes."""
     file: str
     line: int
     column: int
     message: str
     source_line: str = ""
     because: str = ""
-    """The other file whose errors are the only cause of this problem; "" if the cause is in this file."""
+    """If only another file's errors cause this problem, the name of that file; otherwise ""."""
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return the JSON form: every field but the source line."""
+        """Return all attributes except the source line as a JSON-compatible dict."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -131,19 +131,19 @@ class Source:
 
     @property
     def end(self) -> tuple[int, int]:
-        """The line and column after the last character that is not white space."""
+        """The line and column just after the last character that is not white space."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 
 
 def quoted(value: object) -> str:
-    """Return the `repr` of a spec value for a message: escaped, on one line, shortened."""
+    """Return a spec value for an error message: escaped, shortened, and on one line."""
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
 
 
 def named(name: str) -> str:
-    """Return a name for a message: unchanged if it is short and alphanumeric, otherwise quoted."""
+    """Return a name for an error message: unchanged if it is short and alphanumeric, otherwise quoted."""
     return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
 
 
@@ -160,19 +160,19 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace control characters, which a terminal would interpret. The length does not change."""
+    """Replace control characters, which a terminal would interpret, by one character each."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _blank(character: str) -> str:
-    """Return white space with the width of a character, to align the caret: a tab, one blank or two."""
+    """Return white space as wide as a character, to align the caret."""
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop problems that only report another file's errors, if those errors are listed too.
+    """Leave out problems whose cause is another file's errors, if those errors are listed too.
 
     Otherwise, keep the first problem that names the other file.
     """
@@ -191,7 +191,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """Return all problems as one error, positioned at the first problem that is an error."""
+    """Return an error with the text of all problems. Its position is that of the first error among them."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

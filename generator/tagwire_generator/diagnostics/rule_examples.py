@@ -1,6 +1,6 @@
-"""The examples of each rule: specs that break it and specs that don't.
+"""The examples of each rule: specs that violate the rule and specs that don't.
 
-The examples are in `rule_examples.toml`, as short as possible. `spec_texts` expands them to whole specs for the tests.
+The examples in `rule_examples.toml` are as short as possible. `spec_texts` expands them to whole specs for the tests.
 """
 
 import re
@@ -22,17 +22,17 @@ _FORMAT: Final = {"name": '"Sample"', "type": '"format"', "format": '"sample"', 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Specs that break a rule (`bad`), and specs that don't (`good`)."""
+    """Specs that violate a rule (`bad`), and specs that don't (`good`)."""
 
     rule: str
     bad: str
     good: str
     old: str = ""
-    """The released spec, for a rule about changes."""
+    """For a rule about changes, the released spec."""
     whole: bool = False
-    """Whether the examples are whole specs."""
+    """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False
-    """Whether the examples only describe the input, because it would be too long or is not text."""
+    """Whether the examples only describe an input, because the input would be too long or is not text."""
 
 
 def _read() -> dict[str, Example]:
@@ -46,7 +46,7 @@ def _text(value: Any) -> Any:
 
 
 def example_lines(text: str) -> list[str]:
-    """Return the lines of an example for display, with each item on its own line."""
+    """Return the lines of an example to print, with each item on its own line."""
     if "\n" in text:
         return text.splitlines()
     lines, depth, start = list[str](), 0, 0
@@ -59,7 +59,7 @@ def example_lines(text: str) -> list[str]:
 
 
 def spec_texts(example: Example, text: str) -> dict[str, str]:
-    """Return the whole specs that an example abbreviates, by file name."""
+    """Return the whole specs for an abbreviated example, by file name."""
     if example.whole:
         return {"Sample.json": text}
     base = _base(example.rule)
@@ -75,14 +75,14 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
 
 
 def _base(rule: str) -> dict[str, str]:
-    """Return the keys that a rule's examples leave out."""
+    """Return the keys that the examples of a rule leave out."""
     if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 
 
 def _spec(base: dict[str, str], text: str) -> str:
-    """Return a message with these fields, or with these keys replacing the default ones."""
+    """Return a message spec that has the given fields, or in which the given keys replace default ones."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
     has_none = ('"versionsWithOptional"', '"type": "struct"')

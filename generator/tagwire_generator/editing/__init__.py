@@ -1,1 +1,1 @@
-"""Write specs: new projects, new versions and fields, canonical text that keeps comments."""
+"""Write specs: new projects, new versions and fields, and canonical text that keeps comments."""

@@ -1,4 +1,4 @@
-"""Find the position of a new field in a spec, and write its entry."""
+"""Find the position of a new field in a spec, and create the field's entry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,41 +12,41 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewField:
-    """A field to add. Its versions start at the new version."""
+    """A field to add to a message. Its versions start at the new version."""
 
     name: str
     type: str
     parent: str = ""
-    """The struct that gets the field: a path of field names (`Topics.Partitions`), or a common struct."""
+    """The struct that gets the field, as a path of field names (`Topics.Partitions`) or the name of a common struct."""
     before: str = ""
-    """The field to insert before. Without `before` and `after`, the new field is the last."""
+    """The existing field before which to insert. If neither `before` nor `after` is set, the new field comes last."""
     after: str = ""
     nullable: bool = False
     default: str | None = None
     tag: int | None = None
     next_tag: bool = False
-    """Whether to use the lowest tag above all used and reserved tags."""
+    """Whether the field gets the lowest tag above all used and reserved tags."""
     ignorable: bool = False
     about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPosition:
-    """A position among the fields of a struct."""
+    """A position in the field list of a struct."""
 
     node: Object
-    """The struct's node in the parsed text."""
+    """The struct in the parsed text."""
     struct: Tree
     """The struct as plain data."""
     key: str
     items: Items | None
-    """The field list; None if the struct has none yet."""
+    """The struct's field list; None if the struct has none yet."""
     index: int
-    """The index of the field to insert before."""
+    """The index of the field before which to insert."""
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Return the position of a field in the list `key` of a message. Raises SpecError for an unknown field."""
+    """Return the position of a new field in the list `key` of a message. Raises SpecError for an unknown field name."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
@@ -62,7 +62,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
 
 
 def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:
-    """Return the struct at the end of a path of field names, or the common struct of that name."""
+    """Return the struct that the path of field names leads to, or the common struct of that name."""
     node, struct, walked = root, tree, ""
     for name in filter(None, path.split(".")):
         children = _members(node, struct, ("fields", "optionalFields"))
@@ -83,7 +83,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
 
 
 def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
-    """Return the objects in these lists of a struct, by name."""
+    """Return the named objects in the given lists of a struct, by name."""
     found: dict[str, tuple[Object, Tree]] = {}
     for key in keys:
         items = node.get(key)
@@ -103,7 +103,7 @@ def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
 
 
 def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:
-    """Return the field's entry for the spec, with its keys in normal order."""
+    """Return the entry of the new field in the spec, with its keys in normal order."""
     tag = _next_tag(struct) if field.next_tag else field.tag
     since = f"{version}+"
     is_optional = is_draft and tag is not None
@@ -123,7 +123,7 @@ def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) ->
 
 
 def _next_tag(struct: Tree) -> int:
-    """Return the lowest tag above all tags that a struct uses or reserves."""
+    """Return the lowest tag above all tags that the struct uses or reserves."""
     fields = (*(struct.get("fields") or ()), *(struct.get("optionalFields") or ()))
     reserved = struct.get("reservedTags") or []
     used = [str(each["tag"]) for each in fields if each.get("tag") is not None]

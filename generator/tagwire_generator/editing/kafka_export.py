@@ -1,8 +1,8 @@
-"""Rewrite specs for Kafka's own generator, and report what prevents that.
+"""Rewrite specs for Kafka's own generator, and report what prevents this.
 
-The properties in `spec.schema.json` determine what happens to each key. A key with `"kafka": "left out"` is a tagwire
-extension that does not affect the wire format, and is removed; `"inlined"` keys are rewritten; `"refused"` keys,
-extensions without a `kafka` entry, and types that only tagwire has stop the export.
+The `kafka` property of a key in `spec.schema.json` determines how the key is exported. Keys with `"kafka": "left out"`
+are tagwire extensions that do not affect the wire format, and are removed. Keys with "inlined" are rewritten. Keys with
+"refused", extensions without a `kafka` property, and types that only tagwire has stop the export.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,12 +24,12 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
-"""The lists of objects, each with the name of its objects in the schema."""
+"""The kinds of keys that list objects, with the schema name of these objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Something that Kafka's spec language does not have, with its position."""
+    """A part of a spec that Kafka's spec language does not have, with its position."""
 
     what: str
     file: str
@@ -42,11 +42,11 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The result for one spec.
+    """The result of exporting one spec.
 
     "plain": Kafka's generator accepts the spec unchanged. "writable": it accepts the rewritten spec. "stopped": an
-    extension affects the wire. "inlined": a shared struct, copied into its users. "skipped": a register or a record
-    format, for which Kafka has no specs.
+    extension affects the wire format. "inlined": a shared struct, which is copied into the specs that import it.
+    "skipped": a register or a record format, for which Kafka has no specs.
     """
 
     file: str
@@ -57,10 +57,10 @@ class Exported:
     """The extensions that were removed or rewritten."""
     stops: tuple[Spot, ...] = ()
     text: str = ""
-    """The spec for Kafka's generator, if the status is plain or writable."""
+    """The spec for Kafka's generator if `status` is "plain" or "writable"; otherwise ""."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form, without the text."""
+        """Return the result as a JSON-compatible dict, without the text."""
         return {
             "file": self.file,
             "status": self.status,
@@ -70,7 +70,7 @@ class Exported:
 
 
 def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
-    """Export the specs of a set, and return their problems. Nothing is exported from a set with errors."""
+    """Export the specs of a set. Also returns their problems; a spec with errors is not exported."""
     specs = list(specs)
     registers = registers_among(each.data for each in specs)
     shared = SharedStructs(specs, options, registers)
@@ -115,13 +115,13 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(place: str, key: str) -> str:
-    """Return how to export a key; "" for Kafka's own keys."""
+    """Return what the schema specifies for the export of a key; "" for Kafka's own keys."""
     said = schema()["$defs"][place]["properties"].get(key, {})
     return str(said.get("kafka", "refused" if "dialect" in said else ""))
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
-    """Yield the keys and types of a spec that Kafka's language does not have, and how to export each."""
+    """Yield the keys and types of a spec that Kafka's language does not have, and how to export each of them."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):
@@ -142,7 +142,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the text of a spec with the kafka dialect. All other text keeps its position."""
+    """Return the text of a spec with its dialect changed to kafka. All other text keeps its position."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield the keys of an object and of nested objects, each with the object's name in the schema."""
+    """Yield the keys of an object and of the objects in it, each with the object's name in the schema."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:
@@ -171,7 +171,7 @@ def _objects(node: Node) -> list[Object]:
 
 
 def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
-    """Return a tree without tagwire's keys. The default of an enum becomes its number."""
+    """Return a spec tree without tagwire's keys. A default given as the name of an enum member becomes a number."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])
@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield obstacles other than single keys: headers that Kafka does not imply, and invalid output."""
+    """Yield further obstacles: headers other than those that Kafka implies, and errors in the rewritten spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

@@ -1,8 +1,8 @@
 """The files of a new protocol project, for `tagwire init`.
 
 They are specs of a first request and its response, their golden bytes, settings, commit hooks and CI, from the
-templates in `templates/project`. Existing files are never replaced; settings are appended to an existing
-pyproject.toml.
+templates in `templates/project`. Existing files are never replaced. If there is a pyproject.toml, the settings are
+appended to it.
 """
 
 import keyword
@@ -27,9 +27,9 @@ _FILES: Final = {
     "tests/test_golden_bytes.py": "test_golden_bytes.py",
     ".github/workflows/protocol.yml": "protocol.yml",
 }
-"""Template names, by path in the project."""
+"""The name of the template for each file, by path in the project."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Files that are written only if they do not exist."""
+"""Files that are written only if they don't exist yet."""
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
     "message_specs/ResponseHeader.json": "ResponseHeader.json",
@@ -37,7 +37,7 @@ _HEADERS: Final = {
 
 
 class NewProjectError(TagwireError):
-    """An invalid package name, or existing files that would be replaced."""
+    """Raised for an invalid package name, or if existing files would be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class NewProject:
     files: Mapping[str, str]
     """File contents by path in the project folder. Only pyproject.toml may exist already."""
     hooks: str
-    """The hook configuration to add by hand to an existing one; otherwise empty."""
+    """Hooks to add by hand to an existing hook configuration; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class _View:
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     """Return the files of a new protocol with the package `name`, without writing them.
 
-    Without `headers`, the program frames messages itself. Raises NewProjectError, and SettingsError for a
-    pyproject.toml that already has spec sets or can't be read.
+    Without `headers`, the protocol has no header specs, and programs frame messages themselves. Raises NewProjectError.
+    Raises SettingsError for a pyproject.toml that already has spec sets or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})
@@ -112,7 +112,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # fails if the tables can't be extended
+    _toml(file, text)  # raises an error if existing tables can't be extended
     return text
 
 
@@ -129,6 +129,6 @@ def _render(template: str, view: _View) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the only external value is the package name, already checked
+        autoescape=False,  # the only external value is the package name, which was checked
     )
     return environment.get_template(f"{template}.jinja").render(view=view)

@@ -28,11 +28,11 @@ _PARTNERS: Final = {"request": "response", "response": "request"}
 
 @dataclass(frozen=True, slots=True)
 class SpecChange:
-    """A spec that gains a version or an optional field."""
+    """A spec with a new version or a new optional field."""
 
     name: str
     version: int
-    """The new version, or the first version with the new field."""
+    """The new version. For a field in existing versions, the first version that has the field."""
     path: Path
     before: str
     after: str
@@ -40,13 +40,13 @@ class SpecChange:
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """The edits to write: the message and, if it must follow, its request or response."""
+    """The edits to write: of the message and, if it needs the same version, of its request or response."""
 
     changes: tuple[SpecChange, ...]
     notes: tuple[str, ...]
-    """Sentences for the user."""
+    """Remarks for the user, as sentences."""
     is_version: bool = True
-    """Whether the changes are new versions."""
+    """Whether the edits add versions, and not only a field."""
 
     @property
     def texts(self) -> dict[Path, str]:
@@ -64,11 +64,11 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs of its set, named by their paths. If the matching request or response would not have the
-    version, it gains the version too. `released` are releases in addition to the specs' current versions.
+    `files` are all specs of the message's set, named by their paths. If the matching request or response would not have
+    the version, it also gains the version. `released` are releases in addition to the specs' current versions.
 
-    Raises SpecError for a message that can't have another version, an unknown position, a change that breaks a rule
-    (`problems` has all breaches), and a change to released versions.
+    Raises SpecError for a message that can't have another version, an unknown position, a change that violates a rule
+    (`problems` lists all violations), and a change to released versions.
     """
     reader = SpecReader()
     texts = reader.read(files, options)
@@ -107,7 +107,7 @@ def plan_optional_field(
 
 
 def _message(path: Path, texts: SpecSources) -> MessageSpec:
-    """Return the message of a file. Raises SpecError if it can't have another version."""
+    """Return the message in a file. Raises SpecError if the message can't have another version."""
     problems = texts.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
         raise _broken(problems)
@@ -129,7 +129,7 @@ def _message(path: Path, texts: SpecSources) -> MessageSpec:
 
 
 def _partner(spec: MessageSpec, texts: SpecSources) -> MessageSpec | None:
-    """Return the response of a request, or the request of a response."""
+    """Return the response of a request, or the request of a response; None if there is none."""
     kind = _PARTNERS.get(spec.kind)
     wanted = (kind, spec.api_key, spec.component)
     if kind is None or spec.api_key is None:
@@ -147,7 +147,7 @@ def _changed(
     *,
     is_new: bool,
 ) -> SpecChange:
-    """Return a spec with a new version, a field added to an existing version, or both."""
+    """Return a spec with a new version, with a field added to existing versions, or with both."""
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
@@ -165,7 +165,7 @@ def _changed(
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, beside=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:
-        after = format_spec(after, file=data.file, options=options)  # a canonical file stays canonical
+        after = format_spec(after, file=data.file, options=options)  # a file in canonical form stays canonical
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 
@@ -182,7 +182,7 @@ def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version:
 
 
 def _others(files: Iterable[SpecData], changed: Sequence[SpecData]) -> list[SpecData]:
-    """Return the files that do not change, whose shared structs and registers the changed specs may use."""
+    """Return the files that do not change. The changed specs may use their shared structs and registers."""
     names = {each.file for each in changed}
     return [each for each in files if each.file not in names]
 
@@ -194,7 +194,7 @@ def _check(
     options: SpecOptions,
     released: Iterable[Baseline],
 ) -> None:
-    """Raise SpecError if changes break a spec rule, a rule for the set, or a released version."""
+    """Raise SpecError if a change violates a rule for specs or for the set, or breaks a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
     after = SpecReader().read(changed, options, beside=_others(files, changed))

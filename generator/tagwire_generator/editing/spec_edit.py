@@ -1,4 +1,4 @@
-"""Edit and format the text of a spec."""
+"""Edit the text of a spec without changing the rest of it, and format specs."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from tagwire_generator.syntax.parse import Items, Node, Object, parse
 from tagwire_generator.syntax.spec_text import BLOCKS, TOKEN, Comments, Path, inline, read_comments, spec_text
 
 _STEP: Final = "  "
-"""The indentation of list entries relative to the list."""
+"""The indentation of list entries relative to the line that opens the list."""
 
 
 class SpecEdit:
-    """The text of a valid spec, with pending edits that `result` applies all at once."""
+    """The text of a valid spec, with edits that `result` applies all at once."""
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
@@ -39,12 +39,12 @@ class SpecEdit:
         return text
 
     def replace(self, node: Node, value: Any) -> None:
-        """Replace a value."""
+        """Replace the text of a value."""
         start = self._start(node)
         self._edits.append((start, self._end(start), inline(value)))
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        """Insert an entry into a list of objects, before the entry at `index`, or at the end."""
+        """Insert an entry into a list of objects before the entry at `index`; at the end if there is no such entry."""
         if not items.items:
             self._insert_only(items, entry)
         elif index == 0:
@@ -53,7 +53,7 @@ class SpecEdit:
             self._insert_behind(items, index - 1, entry)
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
-        """Add a key to an object, with a list of one entry."""
+        """Add a key to an object. Its value is a list of one entry."""
         last = self._end(self._start(parent.all_members[-1].value))
         indent = self._indent(self._start(parent.all_members[-1]))
         lines = ["", f"{indent}{json.dumps(key)}: [", f"{indent}{_STEP}{inline(entry)}", f"{indent}]"]
@@ -66,7 +66,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())  # the list may hold a comment
+        content = start + len(self._text[start:end].rstrip())  # keep comments in the empty list
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
@@ -99,7 +99,7 @@ class SpecEdit:
             self._edits.append((place, place, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
-        """Return an entry as text, laid out like another entry. Its first line is not indented."""
+        """Return an entry as text in the style of another entry. The first line is not indented."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)
@@ -119,7 +119,7 @@ class SpecEdit:
         return self._lines[node.line - 1] + node.column - 1
 
     def _end(self, start: int) -> int:
-        """Return the end position of the value or key that begins at `start`."""
+        """Return the position after the value or key that begins at `start`."""
         depth = 0
         for found in TOKEN.finditer(self._text, start):
             if found.lastgroup == "mark":
@@ -129,14 +129,14 @@ class SpecEdit:
         raise AssertionError("a value of a spec that was parsed has an end")
 
     def _comma(self, place: int) -> int | None:
-        """Return the position after the next comma, if only comments precede it."""
+        """Return the position after the next comma; None if anything but comments precedes it."""
         for found in TOKEN.finditer(self._text, place):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """Return the end of the line if only comments follow; otherwise the given position."""
+        """Return the end of the line if only comments follow the position; otherwise the position itself."""
         end = place
         while True:
             rest = self._text[end:]
@@ -149,7 +149,7 @@ class SpecEdit:
             end = found.end()
 
     def _indent(self, place: int) -> str:
-        """Return the indentation of the line at a position."""
+        """Return the indentation of the line that contains a position."""
         line = self._text[self._text.rfind("\n", 0, place) + 1 : place]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -157,8 +157,8 @@ class SpecEdit:
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
     """Return the canonical text of a spec, with all its comments.
 
-    Record formats and registers have no canonical text, and are returned unchanged. Raises SpecError, with all
-    problems, for a spec with errors.
+    Record formats and registers have no canonical text and are returned unchanged. Raises SpecError for a spec with
+    errors; `problems` lists all of them.
     """
     result = read_spec(text, file=file, options=options, shared=None)
     if result.register is not None:
@@ -172,7 +172,7 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of a spec in normal form, with the comments of a text that has the same fields.
+    """Return the canonical text of a spec in normal form, with the comments of `text`, which must have the same fields.
 
     Raises SpecError if a comment would be lost.
     """
@@ -186,7 +186,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
 
 def _form(text: str, file: str) -> dict[str, Any]:
     root = parse(text, file=file).root
-    assert root is not None  # the reader accepted it
+    assert root is not None  # the reader has already accepted this text
     return normal_form(plain_tree(root))
 
 
@@ -196,7 +196,7 @@ def _texts(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Move comments of redundant keys to the top, because canonical text omits these keys."""
+    """Move the comments of redundant keys to the top of the spec, because canonical text omits these keys."""
     places = {(), ("end",), ("tail",), *((key,) for key in form), *_places(form, ())}
     for path in [path for path in comments.above if path not in places]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

@@ -2,7 +2,7 @@
 
 specs --pairing--> pairs --layouts of each version--> differences --verdicts--> findings, with proofs
 
-Start at `compare_specs`. `docs/evolution.md` has the rules and the reasons.
+Start at `compare_specs`. `docs/evolution.md` lists the rules and their reasons.
 """
 
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, FindingSeverity

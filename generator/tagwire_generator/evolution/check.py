@@ -1,6 +1,4 @@
-"""One complete check of released specs against the current specs. It handles invalid specs, and finds the positions of
-findings.
-"""
+"""Check released specs against the current specs, including invalid ones, and find the positions of findings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,25 +14,25 @@ from tagwire_generator.reading.positions import placed
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The released side of a check."""
+    """The released specs that a check compares with the current specs."""
 
     specs: Mapping[str, Released] = field(default_factory=dict)
     invalid: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, texts: SpecSources) -> "Baseline":
-        """Return a baseline without a history."""
+        """Return a baseline of specs that have no history."""
         return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":
-        """Return the baseline of these messages only."""
+        """Return a baseline with only these messages."""
         specs = {name: spec for name, spec in self.specs.items() if name in names}
         return Baseline(specs, {name: problems for name, problems in self.invalid.items() if name in names})
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two sets of specs. With `is_one_message`, each set has one spec, and names need not match."""
+    """The comparison of two sets of specs. With `is_one_message`, each set has one spec, and the names may differ."""
 
     old: Baseline
     new: SpecSources
@@ -42,7 +40,7 @@ class Check:
     known: frozenset[str] = frozenset()
     """Messages to leave out, because they passed an earlier check."""
     headers: Mapping[str, MessageSpec] = field(default_factory=dict)
-    """The protocol's own headers, for a partial set that may not contain them."""
+    """The headers of the protocol, for sets that may not contain all specs."""
 
     @property
     def names(self) -> set[str]:
@@ -50,7 +48,7 @@ class Check:
         return {*self.old.specs, *self.old.invalid, *self.new.specs, *self.new.invalid, *self.known}
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return all findings. A spec that is invalid on one side is ignored on the other."""
+        """Return all findings. A message whose spec is invalid on one side is not compared."""
         refused = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
         found: Sequence[Finding] = ()
         if not self.is_one_message:

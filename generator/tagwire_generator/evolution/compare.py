@@ -1,8 +1,8 @@
 """Compare two layouts of one version, and find what the new layout breaks.
 
-The comparison uses layouts, never the text of specs: specs with the same meaning have the same layouts, and even a
-change that looks harmless (a wider range, two fields swapped) becomes visible in the versions that it affects. Each
-difference names the rule that it breaks.
+The comparison uses layouts, never the text of specs. Specs with the same meaning have the same layouts. A change that
+looks harmless (a wider range, two fields swapped) is visible in the layouts of the versions that it affects. Each
+difference names the rule that it violates.
 
 Fields without any bytes (structs without members) may be added, removed and moved freely.
 """
@@ -40,12 +40,12 @@ Steps = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A breach of one rule at one field; `steps` is the path from the message."""
+    """A violation of one rule at one field. `steps` is the path from the message to the field."""
 
     rule: str
     steps: Steps
     text: str
-    """The old and the new state, as a sentence without the position."""
+    """The old and the new state as a sentence, which does not name the field."""
     key: str
     """The spec key that causes the difference."""
 
@@ -71,26 +71,26 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """Return the only field of a struct that encodes to just that field; None for other types."""
+    """If a struct is encoded exactly like its only field, return this field. Return None for all other types."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Whether two defaults are equal: same value and kind, and floats with the same bits."""
+    """Return whether two defaults are equal: same value, same type, and the same bits if they are floats."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new
 
 
 def _are_numbers(*values: object) -> bool:
-    """Whether all values are integers or enum members."""
+    """Return whether all values are integers or enum members."""
     return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _shown_default(default: object) -> str:
-    """Return a default as written in a spec or in JSON."""
+    """Return a default as it is written in a spec or in JSON."""
     if default is None or default is DEFAULT_STRUCT:
         return "null" if default is None else "a default struct"
     if isinstance(default, Register):
@@ -121,12 +121,12 @@ def _type_name(type: Type) -> str:
 
 
 class _Walk:
-    """One comparison: attributes hold the results, arguments hold the state of a field."""
+    """The comparison of two layouts. Its attributes collect results; method arguments describe the current field."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()
         self.lengths_count = True
-        """False if the version's encoding changed; this is reported once, not for each length."""
+        """False if the whole version's encoding changed. That is reported once, instead of for each length."""
 
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
         self.comparison.differences.append(Difference(rule, steps, text, key))
@@ -134,7 +134,7 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """Compare a struct. With `is_default`, the enclosing tagged field is not written if all values are defaults."""
+        """Compare two structs. `is_default`: an enclosing tagged field is omitted if all values in it are defaults."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
@@ -186,7 +186,7 @@ class _Walk:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version handles fields that exist only in other versions."""
+        """Compare how this version treats fields that exist only in other versions."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -214,7 +214,7 @@ class _Walk:
             self.add("TW912" if is_tagged else "TW921", here, text, "default")
 
     def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
-        """Compare two types. Return False if they differ too much to compare the field further."""
+        """Compare two types. Returns False if they differ too much to compare the field further."""
         if isinstance(old, Fixed | NullableFixed) and isinstance(new, Fixed | NullableFixed):
             self.nullable(here, isinstance(old, NullableFixed), isinstance(new, NullableFixed))
             return self.fixed(here, old.wire, new.wire)
@@ -262,8 +262,9 @@ class _Walk:
         return True
 
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
-        """Compare types of different kinds. They are incompatible, unless one is a struct that only wraps the other
-        type.
+        """Compare types of different kinds, such as a struct and an array.
+
+        They are incompatible, unless one of them is a struct that only wraps the other type.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
@@ -278,7 +279,7 @@ class _Walk:
         return False
 
     def retyped(self, rule: str, here: Steps) -> None:
-        """Report a changed type of the whole field, even if only its element type changed."""
+        """Report a changed type of a field. The message shows the whole type, even if only the element type changed."""
         was, now = (_type_name(item.type) for item in here[-1] if item)
         self.add(rule, here, f"the type was {was} and is now {now}", "type")
 
@@ -298,17 +299,17 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Whether two defaults can be of one type. If not, the type change is reported elsewhere."""
+    """Return whether two defaults can be of one type. If they can't, the change of the type is reported elsewhere."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that is not on the wire, so that a step can name the field."""
+    """Return a placeholder for a field that is not on the wire, because a step in a path requires a layout item."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the smallest set of fields whose moves explain the new order."""
+    """Return the new names of the fields that moved. It is the smallest set of moves that explains the new order."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)
@@ -320,7 +321,7 @@ def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
 
 
 def _longest_ascending(numbers: Sequence[int]) -> set[int]:
-    """Return the members of a longest ascending subsequence of distinct numbers."""
+    """Return a longest ascending subsequence of distinct numbers, as a set."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:

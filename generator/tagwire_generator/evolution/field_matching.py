@@ -1,4 +1,4 @@
-"""Match the messages and fields of two sets of specs."""
+"""Match the messages and fields of an old and a new set of specs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ _FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):
-    """A field in both layouts; None if a layout does not have the field."""
+    """A field in the old and in the new layout; None if a layout does not have the field."""
 
     old: Item | None
     new: Item | None
 
     @property
     def item(self) -> Item:
-        """The new field, or the old one if it was removed."""
+        """The new field; for a removed field, the old one."""
         found = self.new or self.old
         assert found is not None
         return found
 
 
 def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
-    """Return every field of both structs once: the new fields in wire order, then the removed ones."""
+    """Return every field of both structs once: the new fields in wire order, then removed fields."""
     olds = {item.name: item for item in old.fields}
     renamed = _renamed(old, new)
     steps = [Step(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]
@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Whether two types have the same bytes, apart from names, nullability, lengths and tagged fields."""
+    """Return whether two types have the same bytes, ignoring names, nullability, lengths and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):
@@ -48,7 +48,7 @@ def same_shape(old: Type, new: Type) -> bool:
 
 
 def same_width(old: WireType, new: WireType) -> bool:
-    """Whether two types have the same bytes with different meanings: signed or unsigned, uuid or 16 bytes."""
+    """Return whether two types differ only in the meaning of their bytes, such as signed and unsigned integers."""
     families = {old.family, new.family}
     return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
@@ -61,14 +61,14 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair renamed fields by their order after the same unchanged field."""
+    """Pair the renamed fields between two unchanged fields, in order."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)
 
 
 def _gaps(items: Iterable[Item], names: set[str]) -> dict[str, list[Item]]:
-    """Group the renamed fields by the nearest unchanged field before them."""
+    """Group renamed fields by the nearest unchanged field before them."""
     gaps: dict[str, list[Item]] = {}
     anchor = ""
     for item in items:
@@ -91,7 +91,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message before and after; `how` says how the two were matched."""
+    """A message in the old and the new set. `how` is the property by which the two specs were matched."""
 
     old: Released
     new: MessageSpec
@@ -100,14 +100,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The matched messages of two sets."""
+    """The matched messages of two sets of specs."""
 
     pairs: tuple[Pair, ...]
     gone: tuple[Released, ...]
     """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:
-        """Return the old state of a message; None for a new message."""
+        """Return the released state of a message; None if the message is new."""
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 
@@ -137,7 +137,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """Return what identifies a message to peers: component, kind and API key; None without a key."""
+    """Return component, kind and API key, which identify a message to peers; None for a message without a key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

@@ -1,4 +1,4 @@
-"""Findings: one breach of one rule in a run of versions, with a proof if bytes break."""
+"""Findings about changes: violations of one rule in consecutive versions, with a proof if bytes break."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""An impact, or "error" for a spec that breaks a rule of the spec language and can't be compared."""
+"""An impact, or "error" for a spec that can't be compared because it violates a rule of the spec language."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """Most severe first."""
@@ -19,7 +19,7 @@ SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A problem with a change. `line` and `column` count from 1; 0 if the position is unknown."""
+    """A violation of a change rule. `line` and `column` count from 1; 0 if the position is unknown."""
 
     rule: str
     severity: FindingSeverity
@@ -27,10 +27,10 @@ class Finding:
     versions: str
     """A range; "" if the finding is not about versions."""
     path: str
-    """The field path in snake_case, without indices: `topics.partitions.leader_id`; "" for the message."""
+    """The field path in snake case without indices, such as `topics.partitions.leader_id`; "" for the message."""
     message: str
     file: str = ""
-    """The new spec's file, or the old spec's for a removed message."""
+    """The new spec's file; for a removed message, the old spec's file."""
     line: int = 0
     column: int = 0
     source_line: str = ""
@@ -39,7 +39,7 @@ class Finding:
     """The position in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the finding as a JSON-compatible dict."""
         return {
             "rule": self.rule,
             "severity": self.severity,
@@ -68,7 +68,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Return a finding about a message, positioned at its name for now."""
+    """Return a finding about a message, for now at the position of the message's name."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,
@@ -85,7 +85,7 @@ def change(
 
 
 def invalid(problem: Problem, message_name: str) -> Finding:
-    """Return a finding for a spec that can't be compared because it breaks a rule of the spec language."""
+    """Return a finding for a spec that can't be compared, because it violates a rule of the spec language."""
     return Finding(
         rule=problem.rule,
         severity="error",
@@ -101,7 +101,7 @@ def invalid(problem: Problem, message_name: str) -> Finding:
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Yield the gapless ranges that cover exactly these versions, ascending; each range gets one finding."""
+    """Yield the ranges without gaps that contain exactly these versions, ascending. Each gets its own finding."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

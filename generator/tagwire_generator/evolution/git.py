@@ -1,4 +1,4 @@
-"""Read the released specs from a git revision, with a single `cat-file` process."""
+"""Read released specs from a git revision, with a single `cat-file` process."""
 
 import os
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ __all__ = ["GitError", "NotAtRevisionError", "specs_at"]
 
 
 class NotAtRevisionError(GitError):
-    """A path that a revision does not have."""
+    """Raised for a path that does not exist in a revision."""
 
 
 def specs_at(revision: str, path: Path) -> list[SpecData]:
-    """Return the spec at `path`, or the specs of the folder `path`, as of a revision.
+    """Return the spec at `path`, or the specs in the folder `path`, as they were in a revision.
 
-    Their files are called `REVISION:path from the top of the repository`. Raises GitError, and SpecError for a spec in
-    a folder below a component's.
+    Their files are named `REVISION:PATH`, where PATH starts at the top of the repository. Raises GitError, and
+    SpecError for a spec in a folder inside a component's folder.
     """
     place = path.resolve()
     here = place if place.is_dir() else place.parent
@@ -46,7 +46,7 @@ def _commit(here: Path, revision: str) -> str:
 
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
-    """Return the path and blob of each spec: the file, or the specs of a folder and its components."""
+    """Return the path and blob ID of each spec, which are a single file or the files of a folder and its components."""
     listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )

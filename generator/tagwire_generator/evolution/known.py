@@ -1,10 +1,10 @@
-"""Remember passed lock checks, so that a commit hook reads only changed specs.
+"""Remember which messages passed a lock check, so that a commit hook reads only changed specs.
 
-Results are kept in the generator's cache. Keys hash all inputs of a check, so a hit is never stale. There are two kinds
-of entries: one says that the whole set passed, for commits that change no spec; the other lists the messages that
-passed, for commits that change a few specs. Messages that share an API key are cached together, because a request
-determines which versions of its response were offered. A message can be checked alone if it keeps its name and API key,
-and takes neither from another message. Otherwise, all specs are read.
+Results are stored in the generator's cache. Keys hash all inputs of a check, so an entry is never outdated. There are
+two kinds of entries. One records that the whole set passed, for commits that change no spec. The other lists the
+messages that passed, for commits that change a few specs. Messages that share an API key are cached together, because a
+request determines which versions of its response were offered. A message can be checked alone if it keeps its name and
+API key and takes neither from another message. Otherwise, all specs are read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -15,19 +15,19 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, may_be_shared
 
-if TYPE_CHECKING:  # importing the spec readers takes longer than finding that nothing changed
+if TYPE_CHECKING:  # importing the spec readers would take longer than finding that nothing changed
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.findings import Finding
     from tagwire_generator.evolution.lock import Lock, LockedMessage
     from tagwire_generator.evolution.spec_sources import SpecSources
 
     Read = Callable[[Collection[str]], SpecSources]
-    """Reads the specs in the files with these names, without `.json`."""
+    """Reads the specs in the files with these names, which are given without `.json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """The result of a check that passed earlier."""
+    """A check that passed earlier, with its result from the cache."""
 
     names: set[str]
     """The names of all messages on either side."""
@@ -45,26 +45,26 @@ class Memory:
         others = [each.path.read_bytes() for folder in spec_set.sources[1:] for each in find_specs(folder)]
         registers = filter(may_be_register, (*(data for _, data in self._files), *others))
         shared = (data for _, data in self._files if may_be_shared(data))
-        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # these affect their users
+        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # these affect other specs
         parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
         self._whole = key_of(self._environment, lock, *parts)
         self._each = key_of(self._environment, "messages")
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the check of the whole set, if it passed earlier."""
+        """Return the check of the whole set if it passed earlier; None otherwise."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Return a check of the messages not known to pass, or of all messages if they can't be separated."""
+        """Return a check of the messages that are not known to pass. If they can't be separated, check all messages."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may show headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # the proof of a finding may contain headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -74,7 +74,7 @@ class Memory:
         """Save which messages passed, and remove outdated entries."""
         findings = check.findings()
         told = {finding.message_name for finding in findings}
-        # Findings name the message, so a file whose name differs from its message is read each time.
+        # A file whose name differs from its message can't be found by the finding's message name, so always read it.
         told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & told]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
@@ -83,7 +83,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """Return the messages that are not known to pass; None if a message has no file, or nothing is cached."""
+        """Return the messages not known to pass; None if a message has no file, or if nothing is cached."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}
@@ -97,7 +97,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield the messages that are cached together, with the hash of all their inputs."""
+        """Yield each group of messages that are cached together, with the hash of all inputs of their check."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}
@@ -115,14 +115,15 @@ class Memory:
 
 
 def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
-    """Return component, kind and API key of a locked message; None without a key."""
+    """Return component, kind and API key of a locked message; None for a message without a key."""
     tree = message.archive[-1].tree if message.current is None else message.current
     return (message.component, tree["type"], tree["apiKey"]) if "apiKey" in tree else None
 
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
-    """Whether a part can be checked alone: its messages keep their names and keys, and new messages take none from
-    others.
+    """Return whether the messages in `part` can be checked alone.
+
+    They must keep their names and API keys, and new messages must not take a name or key from another message.
     """
     from tagwire_generator.evolution.field_matching import api_of
 

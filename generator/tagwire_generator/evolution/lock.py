@@ -1,4 +1,4 @@
-"""The lock file: all released specs in one file, without keys that do not affect the wire."""
+"""The lock file: all released specs in one file, without keys that don't affect the wire format."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,19 +27,19 @@ from tagwire_generator.syntax.canonical import canonical_text, normal_form, plai
 from tagwire_generator.syntax.parse import parse
 
 Tree = Mapping[str, Any]
-"""A spec in normal form, without prose."""
+"""A spec in normal form, without descriptions."""
 
 _FORMAT: Final = 1
 _NOTE: Final = "what was released; written by `tagwire lock`, never by hand"
 
 
 class LockError(SpecError):
-    """A lock file that can't be read."""
+    """Raised for a lock file that can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockedEdition:
-    """Dropped versions, and the last spec that had them."""
+    """Dropped versions of a message, and the last spec that had them."""
 
     versions: Versions
     tree: Tree
@@ -47,29 +47,29 @@ class LockedEdition:
 
 @dataclass(frozen=True, slots=True)
 class LockedMessage:
-    """The lock entry of a message."""
+    """A message's entry in the lock file."""
 
     name: str
     component: str
     current: Tree | None
-    """The last released spec; None if the message was removed."""
+    """The spec as last released; None if the message was removed."""
     archive: tuple[LockedEdition, ...] = ()
     retired_tags: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock file in memory; `str()` returns its text."""
+    """The content of a lock file. `str()` returns its text."""
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
-    """The options of the spec set when it was released. They affect the wire format."""
+    """The spec set's options at the time of the release. They affect the wire format."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
-    """The registers that fields use as enums, with numbers and names only."""
+    """The registers that fields use as enums, reduced to numbers and names."""
 
     def baseline(self) -> Baseline:
-        """Return the released side of a check."""
+        """Return the released specs as the baseline of a check."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:
@@ -81,7 +81,7 @@ class Lock:
         return Baseline(specs, invalid)
 
     def only(self, names: Collection[str]) -> "Lock":
-        """Return a lock with these messages only."""
+        """Return a lock that contains only these messages."""
         return replace(self, messages=tuple(each for each in self.messages if each.name in names))
 
     def _read(self, message: LockedMessage) -> Released | tuple[Problem, ...]:
@@ -98,7 +98,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # An imported struct may lack tags that only its later versions use.
+        # An imported struct may lack tags that only its other versions use, so gaps are allowed here.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -118,7 +118,7 @@ class Lock:
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
-    """Return the options that differ from the defaults."""
+    """Return the options that differ from their defaults."""
     defaults = asdict(SpecOptions())
     given = {**asdict(options), "entity_types": dict(options.entity_types)}
     return {key: value for key, value in given.items() if value not in (defaults[key], {})}
@@ -159,7 +159,7 @@ def read_lock(path: Path) -> Lock:
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
         raise LockError(f"{path}: not JSON in UTF-8", file=str(path)) from None
-    except ValueError as error:  # a duplicate key, or a number with thousands of digits
+    except ValueError as error:  # raised for a duplicate key, or for a number with thousands of digits
         raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
@@ -193,12 +193,12 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     if last["name"] != row["name"]:
         raise ValueError(f"the message {row['name']!r} holds the spec of {last['name']!r}")
     for tree in (last, *(each.tree for each in archive)):
-        f"{tree['name']} {tree['type']}".encode()  # fails unless both keys exist and can be encoded
+        f"{tree['name']} {tree['type']}".encode()  # raises an error unless both keys exist and can be encoded
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for duplicate keys, which may result from a merge."""
+    """Return a JSON object. Raises ValueError for duplicate keys, which a merge may leave behind."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -219,9 +219,9 @@ def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
 
 
 def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lock:
-    """Return a lock that releases the specs of `new` and keeps the history of `old`; None drops the history.
+    """Return a lock in which the specs of `new` are released. The history of `old` is kept; None means no history.
 
-    Raises LockError for record formats. Does not check whether the release breaks the old one.
+    Raises LockError for record formats. Does not check whether the new release breaks the old one.
     """
     for spec in new.specs.values():
         if spec.format is not None:
@@ -251,14 +251,14 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return the registers of all enums by name, including enums of earlier specs."""
+    """Return the registers that fields use as enums, by name, including registers that only earlier specs used."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
 
 
 def _register_facts(enum: RegisterSpec) -> Tree:
-    """Return a register without its prose."""
+    """Return a register as a tree without descriptions."""
     entries = [
         {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
         for entry in enum.entries
@@ -269,21 +269,21 @@ def _register_facts(enum: RegisterSpec) -> Tree:
 
 
 def _normal_tree(text: str) -> dict[str, Any]:
-    """Return a valid spec in normal form."""
+    """Return the normal form of a valid spec."""
     root = parse(text, file="").root
     assert root is not None, "a spec that could be read can be parsed"
     return normal_form(plain_tree(root))
 
 
 def _facts(tree: Any) -> Any:
-    """Return a tree without prose and editor keys."""
+    """Return a tree without descriptions and keys for editors."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield dropped versions, each with the last spec that had it; `last` are the locked versions."""
+    """Yield the dropped versions, each with the last spec that had it. `last` are the versions of the locked spec."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -306,7 +306,7 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """Return all retired tags, by the new struct paths."""
+    """Return all retired tags, by the path of the struct in the new spec."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}
@@ -321,13 +321,13 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 
 
 _DROPPED = ("TW960", "TW961")
-"""Rules about dropped versions: only people drop versions, never the commands that add to specs."""
+"""Rules about dropped versions. Only people drop versions; a command that adds to specs must never do so."""
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each violation or loss that a change from `before` to `after` causes in the released specs, once.
+    """Yield each violation that a change from `before` to `after` causes in released specs, once.
 
-    The specs of `before` count as released. Messages in `released` that are not in the change are ignored.
+    The specs of `before` count as released. Messages of `released` that are not in the change are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     told: list[Finding] = []
@@ -341,7 +341,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Whether a known finding covers this one, in the same or more versions."""
+    """Return whether a known finding already reports this finding, in the same versions or more."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -1,4 +1,4 @@
-"""Compare the attributes of whole messages, and their headers."""
+"""Compare the attributes of whole messages, and the headers of requests and responses."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -20,20 +20,20 @@ _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
 
 
 class Headers:
-    """The headers of one set of specs."""
+    """The header specs in one set of specs."""
 
     def __init__(self, specs: Iterable[MessageSpec] = ()) -> None:
         names = HEADER_NAMES.values()
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """Return these headers, completed with the other set's headers, because both sets may be partial."""
+        """Return these headers, completed with the headers of another set, because either set may lack some."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
-        """Return the layout of a request or response version, with its header in front.
+        """Return the layout of a request or response version with its header in front of it.
 
-        None if the set's own header does not have the version.
+        Returns None if the set has a header spec without this header version.
         """
         body = layout_of(message_class(spec, spec.options), version)
         own = self._own.get(HEADER_NAMES[spec.kind])
@@ -52,7 +52,7 @@ class Headers:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header with realistic values in its fields."""
+    """Return the header layout with realistic values as defaults."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:
@@ -83,7 +83,8 @@ def attribute_findings(
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
-    `unstable` are the versions that the old spec did not offer yet, `headers` the headers of the old set and the new.
+    `unstable` are the versions that the old spec did not offer yet. `headers` are the headers of the old and the new
+    set.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"
@@ -97,14 +98,14 @@ def attribute_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Yield unknown versions below the newest released version.
+    """Yield findings about added versions that are unknown but lower than the newest released version.
 
-    Versions in an archive are compared byte by byte instead.
+    Versions in an archive are not unknown; their bytes are compared instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # a removed API with a reserved key: its versions are unknown
+    if newest < 0:  # for a removed API with a reserved key, all versions are unknown
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):
@@ -114,7 +115,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
 
 
 def header_version(spec: MessageSpec, version: int) -> int | None:
-    """Return the header version of a message version; None for a message without headers."""
+    """Return the header version that a message version uses; None for a message without headers."""
     return next((header for versions, header in spec.headers if version in versions), None)
 
 

@@ -1,7 +1,7 @@
 """The released versions of a message, for comparison with a new spec.
 
-Usually that is one spec. A lock file also has dropped versions, which must not return with other bytes, and retired
-tags.
+Usually these are the versions of one spec. A lock file also contains dropped versions, which must not come back with
+other bytes, and retired tags.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,12 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""By struct path ("" is the message), then by tag: the field that had the tag, such as `TraceId string`."""
+"""Fields that had a tag, such as `TraceId string`, by struct path ("" is the message) and tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Dropped versions, and the last spec that had them."""
+    """Dropped versions of a message, and the last spec that had them."""
 
     versions: Versions
     spec: MessageSpec
@@ -28,7 +28,7 @@ class Released:
 
     spec: MessageSpec
     is_gone: bool = False
-    """Whether the message was removed earlier; the archive has its versions."""
+    """Whether the message was removed earlier, so that the archive has its versions."""
     archive: tuple[Edition, ...] = ()
     retired_tags: RetiredTags = field(default_factory=dict)
 
@@ -36,13 +36,13 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """Return the specs of a set, given with or without names and histories."""
+    """Return the specs of a set as a list, given with or without names and histories."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 
 
 class Stability:
-    """The versions of each message that were not offered yet. A response follows its request."""
+    """Finds the versions of each message that were not offered yet. A request determines those of its response."""
 
     def __init__(self, old: Iterable[Released]) -> None:
         specs = (each.spec for each in old)

@@ -1,8 +1,8 @@
-"""Make sample values for a field, convert them to another layout, and print them as JSON.
+"""Create sample values for a field, convert them to another layout, and convert them to JSON.
 
-A proof needs a value that includes the field: arrays on the path to the field have an element, structs on the path are
+A proof needs a value that includes the field. Arrays on the path to the field have an element, structs on the path are
 present, and the field itself differs from its default. Everything else keeps its default, so that the proof is easy to
-read. Layouts have no classes here: values are dicts.
+read. The layouts in this module have no classes, so structs are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """Return the layout with dicts for values, and without fields that its version does not have."""
+    """Return the layout with dicts for structs, and without fields that its version does not have."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:
@@ -62,10 +62,10 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
 
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield message values in which the field at `names` is not its default, the most distinctive first.
+    """Yield messages in which the field at `names` differs from its default, the most distinctive value first.
 
-    `defaults` are more values to try for the field. If `names` is empty, yield the default message, then a message with
-    every field set.
+    `defaults` are further values to try for the field. If `names` is empty, yield the default message, then a message
+    in which every field is set.
     """
     if not names:
         yield _fresh(layout.root)
@@ -76,7 +76,7 @@ def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> It
 
 
 def field_at(layout: Layout, names: Sequence[str]) -> Item:
-    """Return the field at the end of a path of at least one name."""
+    """Return the field at the end of a path of one or more names."""
     struct = layout.root
     for name in names[:-1]:
         struct = _inner(struct, name).struct
@@ -88,14 +88,14 @@ def _member(struct: StructLayout, name: str) -> Item:
 
 
 def _inner(struct: StructLayout, name: str) -> Nested:
-    """Return the struct in a field, or in its elements."""
+    """Return the struct type of a field or, for an array, of its elements."""
     inner = innermost(_member(struct, name).type)
     assert isinstance(inner, Nested), "the way to a field leads through structs"
     return inner
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """Return a struct of valid defaults, with the first alternative of each union."""
+    """Return a struct of valid defaults. In each union, the first alternative is set."""
     chosen = {union.alternatives[0] for union in struct.unions}
     return {
         field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
@@ -103,14 +103,14 @@ def _fresh(struct: StructLayout) -> dict[str, Any]:
 
 
 def _default(item: Item) -> Any:
-    """Return the default of a field; empty records where the default null is not allowed."""
+    """Return a field's default; for records that can't be null, b""."""
     if item.default is DEFAULT_STRUCT and isinstance(item.type, Nested):
         return _fresh(item.type.struct)
     return b"" if item.default is None and not getattr(item.type, "nullable", False) else item.default
 
 
 def _telling(type: Type) -> Iterator[Any]:
-    """Yield values of a type with different bytes, then null if it is allowed."""
+    """Yield values of a type that differ in their bytes, then null if the type allows it."""
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
@@ -129,7 +129,7 @@ def _telling(type: Type) -> Iterator[Any]:
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
-    """Return a struct of defaults, with `value` in the field at the end of the path."""
+    """Return a struct of defaults, except for `value` in the field at the end of the path."""
     whole = _fresh(struct)
     name, *rest = names
     if rest:
@@ -142,10 +142,10 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """Convert a value to another layout of its version. Fields that the source does not have get their default.
+    """Convert a value to another layout of its version. Fields that only the target has get their default.
 
-    `is_forward` means from the old layout to the new. Values that the target can't represent are kept; encoding them
-    fails.
+    `is_forward` means that the source is the old layout. Values that the target can't represent are kept, so that
+    encoding them fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
@@ -173,7 +173,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """Return the number of the target enum's member with the same name; other values unchanged."""
+    """Return the number of the target enum's member with the same name. Other values are returned unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))
@@ -181,7 +181,7 @@ def _same_member(value: Any, source: WireType, target: WireType) -> Any:
 
 
 def as_json(value: Any, type: Type) -> Any:
-    """Return a value of a type as JSON, with Kafka's JSON keys."""
+    """Return a value in its JSON form, with Kafka's JSON keys."""
     if value is None:
         return None
     if isinstance(type, Array):

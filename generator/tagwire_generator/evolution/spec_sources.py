@@ -1,6 +1,7 @@
-"""Read spec sets from files, folders or other sources, with their problems.
+"""Read sets of specs from files, folders or other sources, and collect their problems.
 
-Identical specs in two sets are read once and share one object, because a change usually touches one file of hundreds.
+A spec that is identical in two sets is read only once, and both sets share the object. This saves time, because most
+changes touch one file among hundreds.
 """
 
 from collections.abc import Hashable, Iterable
@@ -29,12 +30,12 @@ __all__ = ["SpecData", "SpecReader", "SpecSources", "from_file", "from_folder"]
 
 @dataclass(slots=True)
 class SpecSources:
-    """A spec set after reading: valid messages, and the problems of invalid files."""
+    """The result of reading a set of specs: valid messages, and the problems of invalid files."""
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
-    """By name."""
+    """Valid messages, by name."""
     shared: dict[str, MessageSpec] = field(default_factory=dict)
-    """The shared structs by name. They are not encoded on their own, only within messages."""
+    """The valid shared structs by name. They are only encoded as parts of messages."""
     texts: dict[str, str] = field(default_factory=dict)
     """By file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -52,13 +53,13 @@ def from_folder(folder: Path) -> list[SpecData]:
 
 
 class SpecReader:
-    """A reader of spec sets. It returns the same object for text that it has read before with the same options."""
+    """Reads sets of specs. A text that was read before with the same options yields the same object."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, ReadResult] = {}
 
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecSources:
-        """Read the specs of a set. Problems are part of the result, not raised.
+        """Read the specs of a set. Problems are part of the result; no error is raised.
 
         `beside` are other files of the set, whose shared structs and registers the specs can use.
         """
@@ -99,7 +100,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        if result is None or result.message is None:  # the file's own entry reports its problems
+        if result is None or result.message is None:  # the problems are reported for the struct's own file
             place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result

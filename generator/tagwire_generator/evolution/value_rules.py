@@ -1,4 +1,4 @@
-"""Compare the rules for values: enums, map keys and unions."""
+"""Compare the rules for values: enums, unique keys and unions."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield each changed field of a union, and each changed union once, with a rule and a description."""
+    """Yield each changed field of a union, and each changed union once, with the violated rule and a description."""
     said = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in said or rule == "TW931" or "the field was" in text:
@@ -37,7 +37,7 @@ def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> I
 
 
 def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
-    """Return the rule for a new field with a union; `known` are the fields that the struct had."""
+    """Return the rule that a new field of a union violates. `known` are the fields that the struct already had."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
     return "TW917", f"the union {union.name} was added, of which old peers write no alternative"
@@ -48,7 +48,7 @@ def _by_field(struct: StructLayout) -> dict[str, Union]:
 
 
 def key_change(old: Array, new: Array) -> str | None:
-    """Describe how the unique keys of an array changed; None if they did not."""
+    """Describe how the unique keys of an array changed; None if they did not change."""
     if old.unique == new.unique:
         return None
     was, now = (f"unique by {' and '.join(each.unique)}" if each.unique else "not unique" for each in (old, new))
@@ -56,7 +56,7 @@ def key_change(old: Array, new: Array) -> str | None:
 
 
 def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
-    """Yield the rules that a changed enum breaks, each with a description."""
+    """Yield the rules that the change of an enum violates, each with a description."""
     before, now = (each if isinstance(each, EnumType) else None for each in (old, new))
     if before is None or now is None:
         if before is not now:
@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes to closed registers that let one side write numbers that the other side rejects."""
+    """Yield changes of closed registers after which one side may write numbers that the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, now only the numbers of the closed {now.enum.__name__}"

@@ -1,7 +1,7 @@
-"""Compare two sets of specs: layouts of all common versions, and facts that only specs have.
+"""Compare two sets of specs, by the layouts of all common versions and by facts that layouts do not contain.
 
-Equal specs cost one comparison. Otherwise each common version is expanded and compared, equal differences in
-consecutive versions become one finding, and each break is proven in the newest of its versions.
+For equal specs, one comparison is enough. Otherwise, each common version is expanded and compared. Equal differences in
+consecutive versions become one finding, and each break is proven in one of its versions.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
-"""Layout rules for tags."""
+"""Rules for tags that the comparison of layouts reports."""
 
 
 def compare_specs(
@@ -40,10 +40,11 @@ def compare_specs(
     *,
     known_headers: Iterable[MessageSpec] = (),
 ) -> tuple[Finding, ...]:
-    """Return the findings of all changes from an old set of specs to a new one, by message, most severe first.
+    """Return the findings about all changes from an old set of specs to a new one, by message, most severe first.
 
     Messages are paired by name, alias, or API key. Findings are positioned at message names;
-    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the headers, for partial sets.
+    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the protocol's headers, for partial
+    sets.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -62,9 +63,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the changes from an old spec to a new one. They are treated as one message, whatever their
-    names.
-    """
+    """Return the findings about all changes from an old spec to a new spec of one message, whatever their names."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -73,13 +72,13 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[Headers, Headers]:
-    """Return the headers of both sides. A header that one side lacks is taken from the other."""
+    """Return the headers of the old and of the new set. Headers that one set lacks are taken from the other."""
     before, now = Headers(old), Headers(new).or_those_of(Headers(known))
     return before.or_those_of(now), now.or_those_of(before)
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
-    """Return the structs that both specs have, each once, the messages themselves first."""
+    """Return the structs that both specs have, each once. The messages themselves come first."""
     return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
 
 
@@ -113,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings about a new name. A message that was matched only by its key must have kept its bytes."""
+    """Yield findings about a changed name. If the specs were matched only by API key, their bytes must be the same."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -142,7 +141,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Yield old messages whose key now belongs to another message, although they have a new key or were removed."""
+    """Yield findings about API keys that now belong to another message than before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:
@@ -157,14 +156,14 @@ def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[F
 
 @dataclass(slots=True)
 class _Seen:
-    """A difference, and the versions that have it."""
+    """A difference between layouts, and the versions that have this difference."""
 
     difference: Difference
     versions: list[int] = field(default_factory=list)
 
 
 class _MessageComparison:
-    """One message before and after, in the versions to compare."""
+    """The comparison of a message's old and new spec, in the versions to compare."""
 
     def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
         self.old, self.new = old, new
@@ -192,7 +191,7 @@ class _MessageComparison:
             self._structs.setdefault((old, new), steps)
 
     def findings(self, retired: RetiredTags) -> Iterator[Finding]:
-        """Yield all findings about fields."""
+        """Yield all findings about the fields of the message."""
         yield from self.layout_findings()
         offered = self.old.valid_versions - self.unstable
         for pair in self.struct_pairs():
@@ -201,7 +200,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, told=told)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield differences on the wire and in the classes, one per run of versions."""
+        """Yield findings about layouts: one for each difference and each run of consecutive versions."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -217,12 +216,12 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences (the newest of these), to keep the proof simple."""
+        """Return the version with the fewest other differences (the newest such version), to keep the proof simple."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _told_tags(self, path: str) -> set[int]:
-        """Return the tags of a struct that layout findings cover."""
+        """Return the tags of a struct about which the comparison of layouts has reported a finding."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps
@@ -245,5 +244,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names that lead to a field, from the new spec where possible."""
+    """Return the JSON names on the path to a field, from the new spec where possible."""
     return tuple(step.item.json_name for step in steps)

@@ -1,4 +1,4 @@
-"""Prove a break: a value, its old and new bytes, and the result of reading them on the other side.
+"""Prove that a change breaks the wire format: a value, its old and new bytes, and how the other side reads them.
 
 Both layouts encode the value, and the interpreter decodes the bytes with the other layout. An error or a wrong value is
 the proof. The old reader is tried with the new bytes first. If it reads them correctly, the new reader is tried with
@@ -28,24 +28,24 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break. A side that can't represent the value has no bytes."""
+    """A value that shows a break. If a side can't represent the value, it has no bytes."""
 
     version: int
     value: Any
-    """The message as JSON, with the values of its writer."""
+    """The message as JSON, as its writer encodes it."""
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
     """The side that reads the other side's bytes."""
     error: str
-    """The reader's error; "" if it accepts the bytes."""
+    """The error of the reader; "" if it accepts the bytes."""
     reads: Any
-    """The value that the reader decodes, as JSON; None if it fails."""
+    """The value that the reader decodes, as JSON; None if decoding fails."""
     trace: str
     """An annotated trace of the reader decoding the bytes."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the proof as JSON, with bytes in hex."""
+        """Return the proof as a JSON-compatible dict, with bytes in hex."""
         return {
             "version": self.version,
             "value": self.value,
@@ -58,9 +58,9 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Return the proof that a difference at the end of `steps` breaks the bytes; None if no sample value shows it.
+    """Return the proof that a difference at the end of `steps` breaks the bytes; None if no sample value shows this.
 
-    Both layouts are of one version. `steps` may come from another version of the run, because only names matter.
+    Both layouts are of the same version. `steps` may come from another version, because only their names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -95,19 +95,19 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
 
 
 class _Trial:
-    """A sample value, converted to and encoded by both sides."""
+    """A sample value, converted to both layouts and encoded with both."""
 
     def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
         self.layouts: dict[Side, Layout] = {"old": old, "new": new}
         self.values: dict[Side, Any] = {"old": old_value, "new": new_value}
         self.home: Side = home
-        """The side that the value was made for."""
+        """The side whose layout the value was created for."""
         self.bytes: dict[Side, bytes | None] = {
             side: _encoded(layout, self.values[side]) for side, layout in self.layouts.items()
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Return the reader's error or wrong value for the other side's bytes; None if it reads them correctly."""
+        """Return what is wrong when one side reads the other side's bytes; None if it reads them correctly."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None
@@ -122,7 +122,7 @@ class _Trial:
     def proof(self, outcome: "_Outcome") -> Proof:
         layout = self.layouts[outcome.reader]
         assert layout.version is not None
-        with showing_sensitive():  # the sample bytes hold no secrets
+        with showing_sensitive():  # sample values contain no secrets
             shown = annotate(trace(layout, outcome.data))
         return Proof(
             version=layout.version,
@@ -141,19 +141,19 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The result of reading the other side's bytes."""
+    """The result of reading the other side's bytes, if it is an error or a wrong value."""
 
     reader: Side
     data: bytes
     error: DecodeError | None
     read: Any
     can_carry: bool
-    """Whether the reader's side could have written the intended value."""
+    """Whether the reader's own layout can represent the value."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Return a lower number for a clearer proof: an error in the field itself, or a wrong value.
+        """Return a lower number for a clearer proof, which is an error in the field itself, or a wrong value.
 
-        Other differences of a version may cause errors at earlier fields.
+        Other differences of the same version may cause errors at earlier fields.
         """
         if self.error is None:
             return 0 if self.can_carry else 1
@@ -166,7 +166,7 @@ def _other(side: Side) -> Side:
 
 
 def _encoded(layout: Layout, value: Any) -> bytes | None:
-    """Return the bytes of a value; None if the layout can't represent it."""
+    """Return the bytes of a value; None if the layout can't represent the value."""
     try:
         return encode(layout, value)
     except EncodeError:
