@@ -1,9 +1,8 @@
-"""Edited annotations turned back into bytes: the reverse of `annotate` and `tagwire explain`.
+"""Turn edited annotations back into bytes: the reverse of `annotate` and `tagwire explain`.
 
-Only the column of bytes is read. Offsets, paths, types and values are ignored, so a line can
-be changed, removed, moved, doubled or added without touching the others, to make bytes that
-no serializer would write. `parse_annotated` is the strict variant for golden files, in which
-offsets must agree.
+Only the column of bytes is read. Offsets, paths, types and values are ignored, so a line can be changed, removed,
+moved, doubled or added without changing the others, to make bytes that no serializer would write. `parse_annotated` is
+the strict variant for golden files, in which offsets must agree.
 
 A line has, from the left:
 
@@ -11,8 +10,8 @@ A line has, from the left:
     bytes           00 0c, 000c, or "text" in UTF-8, each with *N for N times, separated by single blanks
     anything        after two blanks: path, type and value
 
-Empty lines, comments (#), errors (!), decompressed bytes (+) and the title line are ignored,
-except that the title line gives the column of the bytes.
+Empty lines, comments (#), errors (!), decompressed bytes (+) and the title line are ignored, except that the title line
+gives the column of the bytes.
 """
 
 import json
@@ -27,7 +26,7 @@ _BYTES_AT: Final = 8
 _NO_PATH: Final = 1 << 30
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
-"""The maximum number of bytes; a repetition is easily mistyped."""
+"""The maximum number of bytes, because a repeat count is easily mistyped."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
     r"(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|"
@@ -39,7 +38,7 @@ _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Separates header and body, in which paths may repeat."""
+"""A title between header and body, in which the same paths may occur."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
 """The bytes of a line and its continuation lines, the path and the type."""
@@ -87,7 +86,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
-    """Add a line. A line of bytes alone continues the line before it."""
+    """Add a line. A line that has only bytes continues the line before it."""
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
         lines.append(([data], path, type))
@@ -96,7 +95,7 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    """Return the bytes of a line and the text after them; no bytes if its text begins below `path` or further right."""
+    """Return the bytes of a line and the text after them. A line that begins at or after column `path` has no bytes."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:

@@ -1,10 +1,9 @@
 """Correct lengths, counts and checksums in edited bytes.
 
-Somebody who edits a name in annotated bytes rarely wants a wrong length. The types
-of the lines say which bytes describe other bytes, and the paths say which ones: a
-string's length describes the rest of its line, an array's count the elements below
-it, a batch's length and checksum the rest of the batch. They are computed from the
-last line to the first, so that inner values are correct before outer ones.
+After editing a name in annotated bytes, one rarely wants to keep the old length. The types of the lines show which
+bytes describe other bytes, and the paths show which ones: a string's length describes the rest of its line, an array's
+count the elements below it, a batch's length and checksum the rest of the batch. They are computed from the last line
+to the first, so that inner values are correct before outer ones.
 """
 
 import re
@@ -75,7 +74,7 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Correct a length: the rest of its line plus `opened` bytes below; null stays null if there are no bytes."""
+    """Set a length to the size of the rest of its line plus `opened` bytes below; null stays null for no bytes."""
     width = _width(code, line.data)
     content = line.data[width:]
     size = len(content) + opened
@@ -104,7 +103,7 @@ def _size(lines: Iterable[Line]) -> int:
 
 
 def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the following lines of a struct, up to the next line with the same name if the struct was doubled."""
+    """Yield the following lines of a struct, up to the next line with the same name if the struct was duplicated."""
     for each in behind:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return
@@ -181,7 +180,7 @@ def _width(code: str, data: bytes) -> int:
 
 
 def _is_null(code: str, data: bytes) -> bool:
-    """Whether a length means null: -1, or 0 if lengths are stored plus one."""
+    """Return whether a length means null: -1, or 0 if lengths are stored plus one."""
     if code == "varint":
         return data == b"\1"
     return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

@@ -149,7 +149,7 @@ def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
 
 
 class _Walk:
-    """Walks the nodes of a trace in byte order."""
+    """Traverses the nodes of a trace in byte order."""
 
     def __init__(self, note: Note) -> None:
         self.note = note

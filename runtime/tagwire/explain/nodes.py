@@ -49,7 +49,7 @@ class Node:
         self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
         self.complete = number.after != OPEN
-        """False if decoding failed inside the node; then `length` ends at the error."""
+        """False if decoding failed inside the node, which then ends at the error."""
         self._stop = len(spans) if number.after == OPEN else number.after
 
     def _place(
@@ -204,7 +204,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may have sensitive fields, because a started message has some."""
+        """Whether unread bytes may have sensitive fields, because a message whose reading began has some."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class Node:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Whether both nodes are at the same position of the same trace."""
+        """Return whether both nodes are at the same position of the same trace."""
         if not isinstance(other, Node):
             return NotImplemented
         return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)

@@ -136,7 +136,7 @@ class Spans:
         self.messages: list[str] = []
         """The names of the messages that were read."""
         self.secrets: list[StructLayout] = []
-        """The layouts of the messages read that have sensitive fields."""
+        """The layouts of messages with sensitive fields, among the messages that were read."""
         self.begin = 0
         """Where `data` begins in the larger input that contains it."""
         self.rows = bytearray()
@@ -222,7 +222,7 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Errors would name the layout, but can't occur: the bytes were read before."""
+"""A placeholder: only errors would use the layout, and none can occur, because the bytes were read before."""
 
 
 class SpanRecorder:
@@ -240,7 +240,7 @@ class SpanRecorder:
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """Open a span: of a type, of a tagged field's entry (`tag 7`), or described by a string."""
+        """Open a span for a type, for a tagged field's entry (`tag 7`), or for a part described by a string."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -288,7 +288,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Continue in these open spans, outermost first; spans that were open before are among them."""
+        """Continue in these open spans, given outermost first. They include the spans that were already open."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

@@ -44,7 +44,7 @@ class Row:
         is_hidden: bool = False,
     ) -> None:
         self.mark = mark
-        """Precedes the offset: "+" for an offset in decompressed bytes."""
+        """The mark before the offset: "+" if the offset counts in decompressed bytes."""
         self.offset = offset
         """The offset of the first byte; -1 for a title, which has its text in `path`."""
         self.data = data
@@ -52,7 +52,7 @@ class Row:
         self.type = type
         self.value = value
         self.kind = kind
-        """number, text, bytes, null; shape: counts, tags, markers; title, fault, rest: unread bytes."""
+        """number, text, bytes, null, shape (counts, tags, markers), title, fault, or rest (unread bytes)."""
         self.depth = depth
         """The number of enclosing nodes."""
         self.is_hidden = is_hidden
@@ -144,7 +144,7 @@ def _silent(node: Node) -> str:
 
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
-    """Yield the lines of the table in byte order, each input byte in exactly one; `note` works as in `annotate`."""
+    """Yield the lines of the table in byte order, each input byte in exactly one line; `note` is as in `annotate`."""
     return _rows(trace, note or _silent)
 
 

@@ -63,7 +63,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Merge the result of reading opened bytes; the first error stays."""
+        """Merge the result of reading opened bytes. The trace keeps its own error if it has one."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -125,7 +125,7 @@ def trace(
 
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
-    """Trace a request frame (header and body, without the frame size); else as `trace`."""
+    """Trace a request frame (header and body, without the frame size). Otherwise like `trace`."""
     session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
@@ -152,7 +152,7 @@ def trace_response(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace the frame of a response to a request with this API key and version; else as `trace`.
+    """Trace the frame of a response to a request with this API key and version. Otherwise like `trace`.
 
     A fallback response (`Message.FALLBACK`), from a peer that does not have the version, is traced in its own version.
     A version that the package does not have is an error in the trace.
@@ -185,7 +185,7 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
 
 
 class _Session:
-    """Reads a layout, or the layouts of a frame in sequence, into one tree until one fails."""
+    """Reads a layout, or the layouts of a frame in sequence, into one tree until an error occurs."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -212,7 +212,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Try to read a message natively; return whether that worked. A native error counts only in strict mode."""
+        """Try to read a message natively; return whether that worked. A native error is used only in strict mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

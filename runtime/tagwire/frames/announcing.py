@@ -1,9 +1,8 @@
 """How a peer announces its versions, in protocols in which clients can ask for them.
 
-Such a protocol has a row in `ANNOUNCEMENTS`: the names of the request and of its response's
-fields. Kafka's other rules are in its specs: the response's `FALLBACK` has the version and the
-error code of the answer to a version that the peer does not have, so that a newer client can ask
-again (KIP-511).
+Such a protocol has a row in `ANNOUNCEMENTS`: the names of the request and of its response's fields. Kafka's other rules
+are in its specs. To a request in a version that it does not have, a peer answers with the version and the error code in
+the response's `FALLBACK`, so that a newer client can ask again (KIP-511).
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def fallback_message(
 ) -> tuple[Message, int] | None:
     """Return the fallback response to a request in an unknown version, and its version; None if there is none.
 
-    The answer to a request for versions lists only the versions of that request, as Kafka's does.
+    As in Kafka, the fallback response to a request for versions lists only the versions of that request.
     """
     if response.FALLBACK is None:
         return None

@@ -19,7 +19,7 @@ class ErrorFound(NamedTuple):
     path: str
     """The path of its field, such as `topics[0].partitions[2].error_code`."""
     code: Any
-    """The member of the error code register. A number that is not in the register has a member as well."""
+    """The member of the error code register. An unknown number also has a member (`Register.of`)."""
     message: str | None = None
     """The peer's description of the error, if the struct has an `error_message`."""
 

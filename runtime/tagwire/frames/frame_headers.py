@@ -41,12 +41,12 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 
 def _has(cls: type[Message], header_version: int, name: str) -> bool:
-    """Whether a version of a header has a field."""
+    """Return whether a version of a header has a field."""
     return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Whether all versions of a header begin with API key and version, so that four bytes identify the request."""
+    """Return whether all versions of a header begin with API key and version, which then identify the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the length of the optional fields comes first
     first = cls.FIELDS[:2]
@@ -77,7 +77,7 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
-    """Raise EncodeError for a request header that names another API or version than the message has."""
+    """Raise EncodeError for a request header whose API key or version differs from the message's."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
         stated = getattr(header, path, actual)  # a package's own header may not have the field
         if stated != actual:

@@ -31,7 +31,7 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """The common part of requests and responses. `sized` frames begin with an int32 size, which is kept correct."""
+    """The common part of requests and responses. `sized` frames begin with an int32 size, which is kept up to date."""
 
     def __init__(
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
@@ -127,7 +127,7 @@ class RequestSelection(_FrameSelection):
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of a frame; else as `Selection.read`. Raises DecodeError, also for another API's frame."""
+        """Return the rows of a frame, like `Selection.read`. Raises DecodeError, also for another API's frame."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, limits), limits), self.paths)
 
@@ -140,7 +140,7 @@ class RequestSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return the frame with new values; else as `Selection.rewrite`.
+        """Return the frame with new values, like `Selection.rewrite`.
 
         Raises EncodeError also if the new header names another API or version.
         """
@@ -177,7 +177,7 @@ class ResponseSelection(_FrameSelection):
         super().__init__(registry, message, registry.response_header, paths)
 
     def read(self, frame: Any, version: int, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of a frame; else as `Selection.read`."""
+        """Return the rows of a frame, like `Selection.read`."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, version, limits), limits), self.paths)
 
@@ -191,7 +191,7 @@ class ResponseSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return the frame with new values; else as `Selection.rewrite`."""
+        """Return the frame with new values, like `Selection.rewrite`."""
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, version, limits), function, append, limits), sized)
 

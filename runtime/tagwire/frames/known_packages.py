@@ -22,7 +22,7 @@ KAFKA_MESSAGES: Final = "tagwire_messages"
 _RECORDS: Final = "tagwire_records"
 _DRAFTS: Final = "tagwire_drafts"
 PUBLIC_PACKAGES: Final = (KAFKA_MESSAGES, _RECORDS)
-"""The packages that shells complete."""
+"""The packages that shell completion offers."""
 
 RECORD_FORMATS: Final = {
     "v0": (_RECORDS, "MessageV0"),

@@ -1,9 +1,9 @@
 """Pair responses with requests.
 
-A server answers the requests of a connection that share a correlation ID in the order in which they were sent, and
-clients do reuse IDs: on every new connection, after logging in again, and after the counter wraps. So pending
-requests are kept by connection and correlation ID, first in, first out. In protocols whose frames don't begin with a
-correlation ID, responses come in the order of the requests.
+Clients reuse correlation IDs: on every new connection, after logging in again, and after the counter wraps. Requests
+with the same ID on one connection are answered in the order in which they were sent. So pending requests are kept by
+connection and correlation ID, first in, first out. In protocols whose frames don't begin with a correlation ID,
+responses come in the order of the requests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Pairing(Generic[T]):
     """Requests that wait for their responses; the caller chooses a value to represent each request.
 
-    With `limit`, the oldest requests are forgotten when more than that many wait; their responses match no request.
+    If more than `limit` requests wait, the oldest ones are dropped, and their responses match no request.
     """
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
@@ -54,7 +54,7 @@ class Pairing(Generic[T]):
         return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
 
     def is_silent(self, frame: bytes) -> bool:
-        """Whether a request gets no response. A request that can't be read is assumed to get one."""
+        """Return whether a request gets no response. A request that can't be read is assumed to get one."""
         silent = self._silent.get(int.from_bytes(frame[:2], "big", signed=True))
         if silent is None:
             return False
@@ -103,7 +103,7 @@ class Pairing(Generic[T]):
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Record that bytes of a connection are missing: requests that share a correlation ID are then ambiguous."""
+        """Drop the requests whose responses are ambiguous, because bytes of a connection are missing."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)
@@ -128,7 +128,7 @@ def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSel
 
 
 def has_leading_ids(registry: Registry) -> bool:
-    """Whether correlation IDs follow API key and version in requests, and begin responses, in all versions.
+    """Return whether, in all versions, requests have the correlation ID at byte 4, and responses begin with it.
 
     True for a package without headers, because any frames must then be from another protocol.
     """

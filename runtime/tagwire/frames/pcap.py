@@ -1,10 +1,9 @@
 """Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
 
-A capture may lack packets: it begins or ends in the middle of a connection, comes from a
-machine that was too slow, or has only the first bytes of each packet. Frames are found again
-after such a gap (`tagwire.frames.tcp_frames`), and the gap is reported: when the capture
-ends, when its connection begins again, or when too much data waits for it. Needs the extra
-`pcap`.
+A capture may lack packets: it begins or ends in the middle of a connection, comes from a machine that was too slow, or
+has only the first bytes of each packet. After such a gap, `tagwire.frames.tcp_frames` finds the next frame. The gap is
+reported when the capture ends, when its connection begins again, or when too much data after the gap is waiting. Needs
+the extra `pcap`.
 """
 
 from collections import Counter
@@ -127,7 +126,7 @@ class _Direction:
 
 
 class _Connection:
-    """Both directions of a connection. Responses are recognised by the correlation IDs of earlier requests."""
+    """Both directions of a connection. Responses are recognized by the correlation IDs of earlier requests."""
 
     def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
         waiting: Counter[int] = Counter()
@@ -136,7 +135,7 @@ class _Connection:
         self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
-        """Whether a direction begins with this sequence number."""
+        """Return whether a direction begins with this sequence number."""
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
@@ -170,10 +169,9 @@ def network_frames(
 ) -> Iterator[NetworkFrame | NetworkGap]:
     """Yield the frames to and from a broker's port in a path or an open file, each when it is complete.
 
-    Bytes outside of frames give a `NetworkGap`. Frames after a gap may come late, so
-    sort by `time` if the order matters. With a registry, the first request after a gap
-    is recognised by the registry's API keys and versions, otherwise by plausible ones.
-    Raises CaptureError for a file that can't be read, MissingExtraError.
+    Bytes outside of frames give a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if the order
+    matters. With a registry, the first request after a gap is recognized by the registry's API keys and versions,
+    otherwise by plausible ones. Raises CaptureError for a file that can't be read, MissingExtraError.
     """
     connections: dict[str, _Connection] = {}
     for segment in tcp_segments(file):

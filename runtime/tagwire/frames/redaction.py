@@ -16,7 +16,7 @@ from tagwire.selection.selection import Selection
 
 
 class Redaction:
-    """Redacts messages and frames of a registry's package. With `same_length`, zeros and x replace values."""
+    """Redacts messages and frames of a registry's package. With `same_length`, zeros or x's replace values."""
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
         self._registry = registry
@@ -81,8 +81,8 @@ class Redaction:
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
     """Yield the paths of the sensitive fields of a class, in the form that `tagwire.select` takes.
 
-    No path leads into arrays of arrays: an outer array with a sensitive field is sensitive as a whole. So is an array
-    whose elements have a sensitive key, since they would be duplicates without it.
+    An array of arrays with a sensitive field is sensitive as a whole, because no path leads into it. So is an array
+    whose elements have a sensitive key, because the elements would be duplicates without it.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

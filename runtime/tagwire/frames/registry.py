@@ -1,9 +1,8 @@
 """The messages of a package by name and API key, and methods for whole frames.
 
-A generated package has one `Registry`. It imports the module of a message on first use, so a
-program loads only what it needs. A frame is a header and a body; on a connection, an int32
-size comes before it. The message class knows its header (`Message.header_version`). Records
-have no header; `tagwire.frames.record_frames` frames them.
+A generated package has one `Registry`. It imports the module of a message on first use, so a program loads only what it
+needs. A frame is a header and a body; on a connection, an int32 size precedes it. The message class determines the
+header version (`Message.header_version`). Records have no header; `tagwire.frames.record_frames` frames them.
 """
 
 from __future__ import annotations
@@ -90,10 +89,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode header and body of a request, without the frame size.
 
-        `header` keeps its own fields and unknown tags; if it names no API and version,
-        it gets the message's. `correlation_id` and `client_id` are header fields, which
-        may be given with or without `header`; their defaults are 0 and null. Raises
-        EncodeError, also for a header that names another API, version or id.
+        `header` keeps its own fields and unknown tags; if it has no API key and version, it gets those of the message.
+        `correlation_id` and `client_id` are header fields, which may be given with or without `header`; their defaults
+        are 0 and null. Raises EncodeError, also for a header with another API key, version or ID.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -317,7 +315,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Let the native engine read or write frames with headers like this one, from now on.
+        """Make a native plan, which later calls use for frames with a header and a message of these versions.
 
         Does nothing if the pure engine has one of the parts, or if the class is not the package's.
         """
@@ -344,7 +342,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return RequestSelection(self, self._of_kind(message, "request"), paths)
 
     def select_response(self, message: type[Message] | str | int, *paths: str) -> ResponseSelection:
-        """Select fields of whole responses; else as `select_request`."""
+        """Select fields of whole responses, like `select_request`."""
         from tagwire.frames.frame_selection import ResponseSelection
 
         return ResponseSelection(self, self._of_kind(message, "response"), paths)

@@ -1,8 +1,8 @@
 """Split a stream of bytes into frames, without I/O.
 
 A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as they come from a socket
-or a file, and yields whole frames. The time is linear in the bytes, however they arrive. The parts of a large frame are
-copied only once, because memory for more copies of large frames costs more than the copying.
+or a file, and yields whole frames. The time is linear in the number of bytes, however they are divided. The parts of a
+large frame are copied only once, because memory for more copies of large frames costs more than the copying.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ _SIZE_WIDTH: Final = 4
 class FrameSplitter:
     """Splits a stream into frames: `feed` it bytes, then iterate over the complete frames.
 
-    A new iteration continues where the last one stopped. A size below zero or above
-    `max_size` raises, and so does every later call: the next frame can't be found.
+    A new iteration continues where the last one stopped. A size below zero or above `max_size` raises an error, and so
+    does every later call, because the next frame can't be found.
     """
 
     __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")
@@ -40,11 +40,11 @@ class FrameSplitter:
 
     @property
     def pending(self) -> int:
-        """The number of bytes fed that were not yet returned in frames."""
+        """The number of bytes fed so far that have not been returned in frames."""
         return len(self._buffer) + (0 if self._started is None else _SIZE_WIDTH + self._started.tell())
 
     def rest(self) -> bytes:
-        """Return the bytes that were not yet returned in frames."""
+        """Return the bytes fed so far that have not been returned in frames."""
         if self._started is None:
             return bytes(self._buffer)
         return (self._size() or 0).to_bytes(_SIZE_WIDTH, "big") + self._started.getvalue() + self._buffer
@@ -78,7 +78,7 @@ class FrameSplitter:
         raise self._fault(DecodeError, found, "the whole frame")
 
     def _next(self) -> bytes | None:
-        """Return the next frame, None if it is not complete."""
+        """Return the next frame; None if the frame is not complete."""
         started = self._started
         if started is not None:
             if self._missing:
@@ -100,7 +100,7 @@ class FrameSplitter:
         return frame
 
     def _size(self) -> int | None:
-        """Return the size of the next frame, None if it is not complete."""
+        """Return the size of the next frame; None if the size is not complete."""
         if self._started is not None:
             return self._started.tell() + self._missing
         if len(self._buffer) < _SIZE_WIDTH:

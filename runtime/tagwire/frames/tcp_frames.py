@@ -1,11 +1,11 @@
-"""The frames in one direction of a TCP connection, some of whose bytes may be missing from a capture.
+"""Find the frames in one direction of a TCP connection, even if the capture lacks some of the bytes.
 
-While no byte is missing, each size gives the position of the next frame. After a gap, the size
-of the damaged frame may still give it. Otherwise the next frame is searched: a size, a
-plausible header of a request or response of this connection, and after the frame another such
-header or the end of a segment. Skipped bytes are reported as `LostBytes`.
+While no byte is missing, each size gives the position of the next frame. After a gap, the size of the damaged frame may
+still give that position. Otherwise the module searches for the next frame: a size, a plausible header of a request or
+response of this connection, and after the frame another such header or the end of a segment. Skipped bytes are reported
+as `LostBytes`.
 
-The search reads each byte once, and keeps at most the largest frame.
+The search reads each byte once, and keeps at most as many bytes as the largest frame has.
 """
 
 import re
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
 _VERSIONS: Final = 1 << 6
-"""The limit of plausible API keys and versions without a registry."""
+"""Without a registry, API keys and versions are plausible below these limits."""
 
 
 class LostBytes(NamedTuple):
@@ -37,7 +37,7 @@ class LostBytes(NamedTuple):
 
 
 class RequestHeaders:
-    """Recognises the first bytes of a request: a size, an API key and a version that the registry has.
+    """Recognizes the first bytes of a request: a size, an API key and a version that the registry has.
 
     `waiting` counts the requests without a response by correlation ID.
     """
@@ -55,7 +55,7 @@ class RequestHeaders:
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Whether a request can begin here."""
+        """Return whether a request can begin at this position."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         key = int.from_bytes(data[at + 4 : at + 6], "big", signed=True)
@@ -68,7 +68,7 @@ class RequestHeaders:
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a request can begin at `behind`, after the request at `at`."""
+        """Return whether a request can begin at `behind`, after the request at `at`."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
@@ -78,7 +78,7 @@ class RequestHeaders:
 
 
 class ResponseHeaders:
-    """Recognises the first bytes of a response: a size, and the correlation ID of a request that waits for it.
+    """Recognizes the first bytes of a response: a size, and the correlation ID of a request that waits for it.
 
     If no request of the connection was captured, IDs must ascend.
     """
@@ -95,14 +95,14 @@ class ResponseHeaders:
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Whether a response can begin here."""
+        """Return whether a response can begin at this position."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         number = _int32(data, at + _SIZE)
         return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a response can begin at `behind`, after the response at `at`."""
+        """Return whether a response can begin at `behind`, after the response at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
         if not self.holds(data, behind):
             return False
@@ -155,7 +155,7 @@ class _Search:
             heappush(self._waiting, each)
 
     def _is_decidable(self, end: int) -> bool:
-        """Whether a segment ends where the frame does, or the next header is available."""
+        """Return whether the data ends where the frame ends, or includes the next header."""
         return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
@@ -193,7 +193,7 @@ class DirectionFrames:
     """Turns the ordered bytes of one direction, and the sizes of its gaps, into frames and lost bytes."""
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """`is_start` says whether the first byte is the first of the connection, not only of the capture."""
+        """`is_start` is true if the first byte is also the first byte of the connection, not only of the capture."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
@@ -269,7 +269,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """At the end of a search, yield the complete frames that nothing follows."""
+        """Yield the complete frames that a search has found before a gap or the end, though nothing confirms them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()

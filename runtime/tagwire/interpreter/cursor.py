@@ -1,7 +1,7 @@
 """The state of a layout reader: position, extent and path, and the errors raised there.
 
-This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and
-errors with their positions. The walk over fields is built on it.
+This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and errors with their
+positions. `LayoutReader` adds the traversal of fields.
 """
 
 from struct import unpack_from
@@ -84,7 +84,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a node of the trace, if there is a trace: of a type, or described by a string."""
+        """Open a trace node for a type, or a node described by a string. Does nothing without a trace."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 
@@ -122,7 +122,7 @@ class LayoutCursor:
         self.fail(f"a varint of more than {size} bytes", f"at most {size}", start)
 
     def uvarint(self) -> int:
-        """Read a length, count or tag. If bit 31 is set, it is negative (lenient only), as an int32 is in Java."""
+        """Read a length, count or tag. If bit 31 is set (lenient only), it is negative, like an int32 in Java."""
         start = self.pos
         value = self.raw_varint(5)
         if value > UVARINT_MAX:

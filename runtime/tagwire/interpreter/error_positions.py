@@ -1,10 +1,9 @@
-"""Turn the error position of the native engine into an error: the interpreter continues there, and fails at once.
+"""Turn the native engine's error position into an error: the interpreter continues there, and fails at once.
 
-The native engine finds the error position in a separate walk (`_native/engine/walk.h`):
-the kind of item that could not be read, its path and position, the end of the
-extent, and the counts for the limits. Only the interpreter describes errors, so each
-description has one source. Reporting an error costs as much as reading one field,
-however many bytes precede it.
+The native engine finds the error position in a separate pass (`_native/engine/walk.h`): the kind of item that could not
+be read, its path and position, the end of the extent, and the counts for the limits. Only the interpreter describes
+errors, so each description has one source. Reporting an error costs as much as reading one field, however many bytes
+precede it.
 """
 
 from enum import IntEnum
@@ -43,7 +42,7 @@ def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limi
 
 
 def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
-    """Continue reading at `place`, which raises; the reader's recorder already has everything before it."""
+    """Continue reading at `place`, which raises the error. The reader's recorder already has everything before it."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
@@ -94,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type that a path leads to, and a scope for each enclosing struct, including itself."""
+    """Return the type that a path leads to, and a scope for each struct on the path, including the last one."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

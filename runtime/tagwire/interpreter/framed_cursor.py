@@ -1,10 +1,8 @@
 """Read the parts of layouts that only record formats have.
 
-`LayoutReader` extends this class with the walk over fields. This class reads lengths
-and checksums of following bytes, constant values, named bits, and compressed bytes.
-Decompressed bytes are read as a separate input; an error in them has the position
-of the compressed bytes, and its message gives the position in the decompressed
-bytes.
+`LayoutReader` extends this class with the traversal of fields. This class reads lengths and checksums of following
+bytes, constant values, named bits, and compressed bytes. Decompressed bytes are read as a separate input; an error in
+them has the position of the compressed bytes, and its message gives the position in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -37,7 +35,7 @@ class FramedCursor(LayoutCursor):
     good: Good = MappingProxyType({})
     """The array elements that the native engine has read before an error; they are not read again."""
     error_at = 0
-    """The position of the last error, which counts in decompressed bytes if these were being read."""
+    """The position of the last error; if it is in decompressed bytes, counted from their beginning."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
@@ -60,7 +58,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item that frames others, or is framed, compressed or checked."""
+        """Read an item that frames other items, or that is framed, compressed or checked."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -81,7 +79,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length another item gave."""
+        """Read an item whose length was given by another item."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -125,7 +123,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value that was read at `start` if its item allows it."""
+        """Return a value that was read at `start`. Rejects a value that its item doesn't allow."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -147,7 +145,7 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the valid elements of the array that begins at `start`; return their number, and the last number."""
+        """Skip the valid elements of the array at `start`; return their count, and the number of the last element."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 

@@ -1,16 +1,15 @@
-"""Decode by layout: the same walk serves lenient reading, traces and error positions.
+"""Decode by layout, for lenient reading, traces and error positions.
 
-Generated serializers and the native engine are fast and don't track positions. When they reject
-bytes, this reader reads the same bytes by the same layout, keeps the field path, and raises the
-error for users. With `strict=False` it accepts what Kafka's own reader accepts; with a recorder
-it records every field. Values of a struct without a class are dicts.
+Generated serializers and the native engine are fast and don't track positions. When they reject bytes, this reader
+reads the same bytes by the same layout, tracks the field path, and raises the error that users see. With `strict=False`
+it accepts what Kafka's own reader accepts; with a recorder it records every field. Values of a struct without a class
+are dicts.
 
-Lenient reading accepts the following, each of which makes `canonical` false: any negative length
-is null; any non-zero boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker
-below zero is null and any other marker means present; varints may be longer than needed; tags may
-repeat (the last one counts) or descend; an unknown tag above 2^31 - 1 is dropped (Kafka keeps it
-and fails when it writes it); the size of a known tagged field need not match its value; a union
-may have none or several of its alternatives; keys may repeat; bytes may follow the message.
+Lenient reading accepts the following, each of which makes `canonical` false: any negative length is null; any non-zero
+boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker below zero is null and any other marker means
+present; varints may be longer than needed; tags may repeat (the last one counts) or descend; an unknown tag above 2^31
+- 1 is dropped (Kafka keeps it and fails when it writes it); the size of a known tagged field need not match its value;
+a union may have none or several of its alternatives; keys may repeat; bytes may follow the message.
 """
 
 from struct import unpack_from
@@ -58,7 +57,8 @@ def decode(
 ) -> tuple[Any, int]:
     """Return the message at `offset` and its end. With `whole` and `strict`, no bytes may follow the message.
 
-    `good` is for bytes with an error. Raises DecodeError, or LimitError if they exceed `limits`.
+    `good` has the valid array elements of bytes with an error. Raises DecodeError, or LimitError if the bytes exceed
+    `limits`.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:
@@ -67,7 +67,7 @@ def decode(
 
 
 class LayoutReader(TagSectionReader):
-    """A single walk over the bytes of one message."""
+    """Reads the bytes of one message, in a single pass."""
 
     def message(self, *, whole: bool) -> Any:
         """Read the value of the message, and move to the position after it."""
@@ -271,7 +271,7 @@ class LayoutReader(TagSectionReader):
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:
-    """Whether an item with this condition is present; `scopes` are the values so far, outermost first."""
+    """Return whether an item with this condition is present; `scopes` are the values so far, outermost first."""
     value: int = lookup(condition.field, scopes)
     return value & condition.mask == condition.equals
 

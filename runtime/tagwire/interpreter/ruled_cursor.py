@@ -1,7 +1,7 @@
 """Check rules over several fields while reading by layout: unions of tagged fields, and keys of elements.
 
-`LayoutReader` extends this class. A lenient reader accepts input that breaks these rules: the bytes are
-unambiguous, and a person can inspect them.
+`LayoutReader` extends this class. A lenient reader accepts input that breaks these rules, because the bytes are
+unambiguous and people may want to inspect them.
 """
 
 from typing import Any

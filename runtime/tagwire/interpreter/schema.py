@@ -84,11 +84,10 @@ class Field:
 class Schema:
     """A struct with ordered fields, and with optional fields by tag (0 to 65535).
 
-    Without `optional_fields` there is no buffer; an empty mapping makes an empty
-    buffer, which later versions may fill. `length_varint` ("zigzag" or "unsigned") and
-    `counts_tag` (whether an entry's length counts the two bytes of its tag) choose
-    between interpretations of the draft. The draft allows no arrays of structs as
-    optional fields; `allow_struct_arrays` does.
+    Without `optional_fields` there is no buffer; an empty mapping makes an empty buffer, which later versions may fill.
+    `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an entry's length counts the two bytes of its
+    tag) choose between interpretations of the draft. The draft does not allow arrays of structs as optional fields;
+    `allow_struct_arrays` does.
 
     Raises SchemaError for a contradiction.
     """

@@ -53,7 +53,7 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read an entry after the entry of tag `last`; return its tag, None at the end of the buffer."""
+        """Read an entry after the entry of tag `last`; return its tag, or None at the end of the buffer."""
         start = self.pos
         size = self.optional_length(section)
         if size == 0:

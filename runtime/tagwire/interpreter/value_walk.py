@@ -1,7 +1,7 @@
-"""A walk over a value to encode: its path, and access to the fields of a struct.
+"""Traverse a value to encode: track its path, and read the fields of structs.
 
-A struct is an object of its layout's class, or a mapping of field names for a layout without a
-class. `LayoutWriter` is built on this walk.
+A struct is an object of its layout's class, or a mapping of field names for a layout without a class. `LayoutWriter` is
+built on this class.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -31,11 +31,11 @@ class ValueWalk:
         self.scopes: tuple[dict[str, Any], ...] = ()
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise the error for this field."""
+        """Raise EncodeError for the current field."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """Return a short form of a value, or hide it if this field is sensitive."""
+        """Return a short form of a value, or hide it if the current field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:
@@ -116,7 +116,7 @@ def _default(field: Item | None) -> Any:
 
 
 class Recorder(Protocol):
-    """Called where a part begins, for its content, and where it ends. Calls nest like the bytes."""
+    """Receives the beginning, the content and the end of each part of a message. Calls nest like the parts."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Begin a part: a field, an element, a struct, or a tag section."""

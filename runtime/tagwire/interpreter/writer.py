@@ -1,8 +1,8 @@
-"""Encode by layout: the same walk serves run-time schemas, sizes and error paths.
+"""Encode by layout, for run-time schemas, sizes and error paths.
 
-Generated serializers don't track paths: when they reject a value, this writer walks it again by
-the same layout and finds the field and the reason. Sizes come from the same walk into a sink that
-only counts, so a size always equals the number of encoded bytes.
+Generated serializers don't track paths: when they reject a value, this writer encodes it again by the same layout and
+finds the field and the reason. Sizes come from the same writer with a sink that only counts, so a size always equals
+the number of encoded bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ def encoded_size(layout: Layout, value: Any) -> int:
 
 
 class LayoutWriter(ValueWalk):
-    """One walk over one value. `sink` makes the outputs that bytes are written to."""
+    """Encodes one value in a single pass. `sink` makes the outputs that bytes are written to."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
         super().__init__(layout)
@@ -195,7 +195,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # up to the end of the extent
+            return  # no length: the content extends to the end of the extent
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -320,7 +320,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Return tag and data of the entries to write, in tag order."""
+        """Return the tag and data of each entry to write, in tag order."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
@@ -348,7 +348,7 @@ class LayoutWriter(ValueWalk):
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a value is a tuple or a list."""
+    """Return whether a value is a tuple or a list."""
     return issubclass(type(value), (tuple, list))
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Tells type checkers about constructors. Attributes declared here would not become parameters."""
+        """Makes type checkers infer constructors from fields. Attributes declared here would not become parameters."""
 
 else:
     H = "H"
@@ -106,7 +106,7 @@ class Struct(Declarations):
         _defaults: ClassVar[tuple[dict[str, Any], tuple[FieldRow, ...]]]
         """The defaults by attribute, and the fields that need a new struct for each object."""
         _acceptors: ClassVar[dict[str, Callable[[Any], Any] | None]]
-        """By attribute, the function from an argument to its value; None if they are the same."""
+        """By attribute: the function that converts a constructor argument to the stored value, or None."""
         _unions: ClassVar[dict[str, tuple[str, ...]]]
         """The alternatives of each union."""
 
@@ -213,8 +213,8 @@ class Struct(Declarations):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Only the changed fields, because neither the shared empty `unknown_tags` nor views can be pickled.
-        # Passed as state, because an object may contain itself.
+        # Pickle only the changed fields, because the shared empty `unknown_tags` can't be pickled, and replace views,
+        # which can't be pickled either. Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
@@ -253,7 +253,7 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the elements of an array by their keys; EncodeError if two have the same key."""
+        """Return the elements of an array by their keys. Raises EncodeError if two elements have the same key."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
@@ -313,7 +313,7 @@ def _bits(value: float) -> bytes:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two field values are the same: floats compare by their bits, arrays by their elements."""
+    """Return whether two field values are the same: floats compare by their bits, arrays by their elements."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
@@ -347,7 +347,7 @@ class Message(Struct, Generic[H]):
     API_KEY: ClassVar[int | None] = None
     """The API key or the record type; None for headers and data."""
     COMPONENT: ClassVar[str] = ""
-    """Where the message is used: API keys of records repeat across components."""
+    """The component that uses the message. Records of different components may have the same API key."""
     VERSIONS: ClassVar[Versions]
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
     """Versions with tagged fields and compact lengths."""
@@ -446,7 +446,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return it and the offset after it. Else as `decode`."""
+        """Decode the message that begins at `offset`; return it and the offset after it. Otherwise like `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod
@@ -482,8 +482,8 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        Versions above the valid ones are extrapolated, because a broker must read the header of a
-        request that it can't read. Raises UnsupportedVersionError if there is no header.
+        Versions above the valid ones are extrapolated, because a broker must be able to read the header of a request in
+        an unknown version. Raises UnsupportedVersionError if there is no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
@@ -495,7 +495,7 @@ class Message(Struct, Generic[H]):
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
         """Return the message in Kafka's JSON form. Raises EncodeError for a value that this version can't represent.
 
-        Records are base64, and unknown tagged fields are under `_unknownTags`; `style="kafka"` has what Kafka's own
+        Records are base64, and unknown tagged fields are under `_unknownTags`; `style="kafka"` returns what Kafka's own
         converters print.
         """
         from tagwire.message.json import to_json
@@ -510,7 +510,7 @@ class Message(Struct, Generic[H]):
         return from_json(cls, obj, version)
 
     def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
-        """Return the message in Kafka's JSON form as a string, on one line or indented; else as `to_json`."""
+        """Return the message in Kafka's JSON form as a string, on one line or indented. Otherwise like `to_json`."""
         from tagwire.message.json_text import to_json_text
 
         return to_json_text(self, version, style, indent)

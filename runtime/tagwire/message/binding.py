@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _binding: Final = RLock()
-"""Held while a class gets its attributes. Do not import while holding it: an import may wait for another thread."""
+"""A lock held while a class gets its attributes. Don't import while holding it: imports may wait for other threads."""
 
 
 class FirstUse:
@@ -153,7 +153,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind a method of structs, messages or builders that the native engine has in a faster version."""
+    """Bind a method of structs, messages or builders for which the native engine has a faster version."""
     native = native_engine()
     made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
     setattr(attribute.owner, attribute.name, made)
@@ -161,7 +161,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind the methods of a message class, except those that it overrides itself."""
+    """Bind the methods of a message class, except those that the class overrides itself."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)
@@ -183,7 +183,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # A subclass made at the same time needs `_bound` to recognise bound methods; see `inherit_calls`.
+        # A subclass made at the same time needs `_bound` to recognize bound methods; see `inherit_calls`.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -1,7 +1,7 @@
 """Constructors of data classes: functions made from a field table when a class is first constructed.
 
-They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`.
-The native engine constructs by the same table, without these functions.
+They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`. The
+native engine constructs objects from the same table, without these functions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def parameter_default(row: FieldRow) -> Any:
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
-    """Return the function from an argument to its attribute's value, which the source of a constructor contains."""
+    """Return the function that converts an argument to its attribute's value; None if they are the same."""
     if row.type.startswith("[]"):
         return _tuple_or_none if _may_be_none(row) else tuple
     default = parameter_default(row)
@@ -61,7 +61,7 @@ def constructor_of(cls: type[Struct]) -> Any:
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # A traceback gets the source from the loader of the function's module.
+    # Tracebacks get source lines from the loader of the function's module.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -84,7 +84,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the expression that a constructor stores for an argument; `acceptor` returns a function for the same."""
+    """Return the source of the expression that a constructor stores for an argument; see also `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

@@ -28,14 +28,16 @@ class DeclaredField(tuple["Any", ...]):
 
 
 class ComputedField(DeclaredField):
-    """A length, count or checksum of a record format: it follows from other fields, and objects don't have it."""
+    """A length, count or checksum of a record format: computed from other fields, and not an attribute of objects."""
 
     __slots__ = ()
 
 
 class ClassDoc:
-    """The docstring of a data class. Its source has the documentation of fields below them, where Python does not
-    keep it; reading `__doc__` adds them, for `help()` and notebooks."""
+    """The docstring of a data class; reading `__doc__` adds the documentation of its fields.
+
+    In the source, that documentation is below the fields, where Python does not keep it. `help()` and notebooks use it.
+    """
 
     __slots__ = ("text",)
 
@@ -59,7 +61,7 @@ def computed_field(*wire: str, **more: Any) -> object:
 
 
 if TYPE_CHECKING:
-    # Type checkers recognise a parameter default by the keyword `default` or `factory`.
+    # Type checkers recognize a parameter default by the keyword `default` or `factory`.
 
     @overload
     def field(name: str, type: str, versions: str, /, *, factory: Callable[[], T], **more: Any) -> T: ...

@@ -1,4 +1,4 @@
-"""Choose the engine that serializes.
+"""Choose the engine that encodes and decodes messages.
 
 The native engine is an extension module (`tagwire._engine`) that works by the layout of a version; the pure engine
 consists of the generated serializers. Both accept, reject and write the same bytes and values. When one rejects input,
@@ -93,7 +93,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message's version, from the module next to the data class's.
+    """Return the generated serializer class of a message's version, from the module next to the data class.
 
     A class without a generated serializer gets one that uses its layout.
     """

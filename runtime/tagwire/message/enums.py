@@ -1,7 +1,7 @@
-"""Enums: integers with named values. Each register that fields use is a wire type.
+"""Enums: integers with named values. A register that fields have as their enum is a wire type.
 
-On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the
-register's class, which is also an int. An unknown number stays an int, or is rejected if the register is closed.
+On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the register's
+class, which is also an int. An unknown number stays an int, or is rejected if the register is closed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Members(dict[int, "Register"]):
 
 
 class EnumType(IntegerType):
-    """An integer type with the members of a register; two are equal if they have the same base and the same class."""
+    """An integer type with the members of a register. Two types are equal if they have the same base and class."""
 
     __slots__ = ("base", "enum", "is_closed", "members", "numbers")
     is_raw = False

@@ -173,12 +173,12 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of `struct` in a version of this row; the same unless it is a shared struct."""
+        """Return the version of `struct` in a version of this row. They differ only for a shared struct."""
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
     def wire(self) -> WireType:
-        """The primitive of its values, or of the elements of its array. Raises SchemaError for an unknown type."""
+        """The primitive type of the field's values or array elements. Raises SchemaError for an unknown type."""
         name = self.type.replace("[]", "")
         wire = wire_type(name, self.semantic)
         if wire is None:
@@ -277,7 +277,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """One version of one message; each struct is expanded once for each of its versions."""
+    """Expands the fields of one message version to a layout; each struct is expanded once for each of its versions."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message

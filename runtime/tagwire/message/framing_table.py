@@ -56,16 +56,15 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""The possible lengths of bytes, strings and arrays; `rest` means none: they fill their extent."""
+"""The type of the length before bytes, strings and arrays; `rest` means no length: they fill their extent."""
 
 
 class Framing(FrozenData):
     """How a field of a record format is written; names are attribute names, "" means none.
 
-    `length` is the key in `LENGTHS` of the length before bytes and strings, `count` of the
-    count before elements. A number may be the length of the item `length_of` (`rest`: of
-    everything that follows), or the count of `count_of`. `covers` is the first item
-    that a checksum covers. `compression` names a field and a group of its bits.
+    `length` and `count` are keys in `LENGTHS`, for the length before bytes and strings, and the count before elements.
+    A number may be the length of the item `length_of` (`rest`: of everything that follows), or the count of the array
+    `count_of`. `covers` is the first item that a checksum covers. `compression` names a field and a group of its bits.
     """
 
     __slots__ = (

@@ -1,8 +1,7 @@
 """Messages as HTML tables, for notebooks.
 
-Fields are in spec order, and default values are dimmed; structs are nested tables. Long
-arrays and values are shortened. Styles are inline and set no colours, because the page may
-be light or dark.
+Fields are in spec order, and default values are dimmed; structs are nested tables. Long arrays and values are
+shortened. Styles are inline and set no colors, because the page may be light or dark.
 """
 
 from collections.abc import Mapping

@@ -74,7 +74,7 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 
 
 def is_lossless_style(style: str, layout: Layout) -> bool:
-    """Whether a style is the lossless one. Raises EncodeError for an unknown style."""
+    """Return whether a style is the lossless one. Raises EncodeError for an unknown style."""
     if style not in STYLES:
         reason = f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}"
         raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
@@ -146,7 +146,7 @@ def _member_text(value: Any) -> str:
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON form of a struct with its sensitive values hidden; `made` is changed."""
+    """Hide the sensitive values of a struct in `made`, its JSON form, and return `made`."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
         if row.json_name not in made or value is None:
@@ -195,10 +195,9 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 
 
 def partial_from_json(cls: type[M], obj: Any) -> M:
-    """Return the message in `obj`, the JSON form without a particular version: missing fields get their defaults.
+    """Return the message in `obj`, a JSON form of no particular version: missing fields get their defaults.
 
-    Encoding decides whether a version can represent it. Raises EncodeError, with the field's
-    path, for invalid values.
+    Encoding decides whether a version can represent it. Raises EncodeError, with the field's path, for invalid values.
     """
     return _read(cls, obj, None)
 
@@ -213,10 +212,10 @@ def _read(cls: type[M], obj: Any, version: int | None) -> M:
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
-    """Parse one field from JSON, or an element of its array if the path ends in []. Raises EncodeError.
+    """Parse the JSON value of one field, or of an array element if the path ends in []. Raises EncodeError.
 
-    `holder` is the version of the struct that has the row; in a shared struct it differs from the message's. Both are
-    None for no particular version, as in `partial_from_json`.
+    `holder` is the version of the struct that has the row; in a shared struct it differs from the message's. Both
+    versions are None if there is no particular version, as in `partial_from_json`.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -231,7 +230,7 @@ def _has_sensitive(struct: type[Struct]) -> bool:
 
 
 class _Reader:
-    """A single walk over one JSON value."""
+    """Reads one JSON value in a single pass."""
 
     def __init__(self, message_name: str, version: int | None) -> None:
         self.message_name = message_name
@@ -244,7 +243,7 @@ class _Reader:
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it; in place of a struct, it may be the sensitive field in it."""
+        """Describe a value of the wrong type, or hide it. Given in place of a struct, it may be a sensitive field's."""
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:
@@ -272,7 +271,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Reject a union with several alternatives, or with none if this version has any."""
+        """Reject a union with several alternatives, or without any although this version has some."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

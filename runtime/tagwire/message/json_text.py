@@ -1,4 +1,4 @@
-"""Messages to and from JSON strings: `json` applied to their JSON form. The native engine skips that form.
+"""Convert messages to and from JSON strings: `json` applied to their JSON form, which the native engine skips.
 
 Reading is stricter than Python's JSON reader where leniency would lose something: it rejects a repeated key in an
 object, and a NaN or infinity that is not a string.
@@ -63,7 +63,7 @@ def dumped(value: Any, indent: int | None = None) -> str:
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """Return a JSON object of at least one member. Names need no escapes; values are JSON with the same `indent`."""
+    """Return a JSON object. Members, at least one, are JSON with the same `indent`; names must not need escapes."""
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"

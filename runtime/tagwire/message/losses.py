@@ -1,7 +1,7 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-Losses are found by the encoder's own walk: a `LayoutWriter` that collects rejected values
-instead of raising. So `encode` and this module always agree.
+Losses are found by the encoder itself: a `LayoutWriter` that collects rejected values instead of raising. So `encode`
+and this module always agree.
 """
 
 import re
@@ -29,8 +29,8 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 class Loss:
     """A value that a version can't represent.
 
-    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. An
-    `ignorable` value is dropped silently; encoding rejects any other.
+    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. An `ignorable` value is dropped
+    silently; encoding rejects any other value.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -92,7 +92,7 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
 
 
 class Projection(NamedTuple):
-    """A message as a version can represent it, and what that version lost."""
+    """A copy of a message that a version can represent, and the values that the copy lost."""
 
     message: Any
     losses: tuple[Loss, ...]

@@ -40,7 +40,7 @@ class Register(IntEnum):
     text: str
     """The display name of the key: the name of the constant, unless the register gives another."""
     codec: str
-    """The codec of the header's value, "" if the register gives none: see `tagwire.records`."""
+    """The codec of header values with this key, or "" if the register gives none: see `tagwire.records`."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)

@@ -1,10 +1,9 @@
 """The base of generated serializers: one class per version, with straight-line code for its bytes.
 
-A generated class has `read` and `write`, which do not track error positions.
-This module adds the rest: input of any bytes-like type, the check for remaining
-bytes, limits, and the walk by layout that finds the position of an error. Lenient
-reading and narrow limits always use that walk, because they are too rare for a second set
-of generated code.
+A generated class has `read` and `write`, which do not track error positions. This module adds the rest: input of any
+bytes-like type, the check for remaining bytes, limits, and the interpreter that finds the position of an error by
+layout. Lenient reading and narrow limits always use the interpreter, because they are too rare for a second set of
+generated code.
 """
 
 from struct import error as struct_error
@@ -101,7 +100,7 @@ class Serializer(Generic[M]):
                 # `end` may exceed the input, because straight-line code does not check each string against its end.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
-                del message  # frees memory before the layout's walk reads the bytes again
+                del message  # frees memory before the interpreter reads the bytes again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
@@ -111,7 +110,7 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return it and the offset after it. Else as `decode`."""
+        """Decode the message that begins at `offset`; return it and the offset after it. Otherwise like `decode`."""
         buf, raw = _taken(data, views)
         if (
             strict
@@ -137,7 +136,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """The serializer of message classes without generated ones, such as hand-written classes. Uses the layout."""
+    """A serializer that uses the layout, for message classes without generated ones, such as hand-written classes."""
 
     __slots__ = ()
 

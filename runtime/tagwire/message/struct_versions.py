@@ -1,9 +1,8 @@
 """Map the versions of a message to the versions of a shared struct that it uses.
 
-A shared struct has its own versions, so that a change of the struct affects only chosen
-versions of a message that uses it. The same ranges answer two questions: which version
-of the struct a message version uses (`at`), and which message versions have a field of
-the struct (`within`).
+A shared struct has its own versions, so that a change of the struct affects only chosen versions of a message that uses
+it. The same ranges answer two questions: which version of the struct a message version uses (`at`), and which message
+versions have a field of the struct (`within`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """Ascending ranges of the user's versions without gaps, the last one open; each has a version of the struct.
+    """Ranges of the versions of a user (a message or a struct), each with the version of the struct that it uses.
 
-    The struct's versions ascend too, so each range of struct versions corresponds to one range of user versions.
+    The ranges ascend without gaps, and the last one is open. The struct's versions ascend too, so each range of struct
+    versions corresponds to one range of user versions.
     """
 
     __slots__ = ("ranges",)
@@ -32,7 +32,7 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the struct's version in a version of the user; None if that version can't have the struct."""
+        """Return the struct's version for a version of the user; None if that version can't have the struct."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:

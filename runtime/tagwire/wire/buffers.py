@@ -1,6 +1,6 @@
 """Convert input of any bytes-like type to `bytes`, which readers index and slice fastest, and to a view.
 
-Each object's buffer is requested once, and held while somebody reads it. Two buffers of one object may differ: a
+Each object's buffer is requested once, and held as long as a reader uses it. Two buffers of one object may differ: a
 bytearray can be resized between them, and a class with `__buffer__` can return anything.
 """
 
@@ -18,7 +18,7 @@ def as_bytes(data: Any) -> bytes:
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """Return the bytes, and a byte view of `data`; if `data` has gaps, a view of the copy."""
+    """Return the bytes, and a byte view of `data`; if `data` is not contiguous, a view of the copy."""
     view = memoryview(data)
     buf = _bytes_of(view)
     try:
@@ -28,7 +28,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
 
 def held(data: Any) -> Any:
-    """Return `data` for several readers with views: bytes unchanged, else one view that they share."""
+    """Return an object that several readers can slice: `data` itself if it is bytes, otherwise a memoryview of it."""
     return data if type(data) is bytes else memoryview(data)
 
 
@@ -41,8 +41,8 @@ def _bytes_of(view: memoryview) -> bytes:
 
 # A sink that counts bytes instead of keeping them.
 #
-# Computing a size is the same walk as encoding, into this sink. So a size always equals the number of encoded bytes,
-# and a value that can't be encoded has no size.
+# A size is computed by encoding into this sink. So a size always equals the number of encoded bytes, and a value that
+# can't be encoded has no size.
 
 
 class ByteCount:

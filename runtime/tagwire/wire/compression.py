@@ -1,12 +1,11 @@
 """Compress and decompress record batches, with limits on the decompressed size.
 
-Codecs have the names of specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`,
-which has the header checksum of old Java clients (KAFKA-3160: it also covers the
-frame's magic). Snappy is written in Xerial frames, as Java clients do, and read
-with and without them.
+Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`, which has the header checksum of old
+Java clients (KAFKA-3160: it also covers the frame's magic). Snappy is written in Xerial frames, as Java clients do, and
+read with and without them.
 
-gzip uses zlib, the other codecs cramjam. All of them write into a buffer of a fixed
-size, so that no input, however small, can produce more bytes than `Limits` allow.
+gzip uses zlib, the other codecs cramjam. All of them write into a buffer of a fixed size, so that no input, however
+small, can produce more bytes than `Limits` allow.
 """
 
 import zlib
@@ -102,7 +101,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the last ratio plus a margin: too small a guess costs a second attempt
+    ratio = 4.0  # the last ratio plus a margin, because too small a buffer costs a second attempt
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:
@@ -139,8 +138,8 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Kafka's own reader does not support linked blocks. Level 0 is the fast mode, Kafka's own default;
-    # cramjam's default takes five times as long, and saves a fifth of the bytes of 1000 records of 100.
+    # Kafka's own reader does not support linked blocks. Level 0 is the fast mode, Kafka's own default. cramjam's
+    # default takes five times as long, and makes a batch of 1000 records of 100 bytes a fifth smaller.
     packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     packer.compress(data)
     return bytes(packer.finish())

@@ -225,7 +225,7 @@ class DecimalType(BinaryType):
 
 
 def _wide() -> Any:
-    """Return a decimal context that rounds no decimal of these types."""
+    """Return a decimal context with enough precision for every decimal type."""
     from decimal import Context
 
     return Context(prec=200)

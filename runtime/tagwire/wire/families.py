@@ -19,7 +19,7 @@ STRING_MAX: Final = 32767
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # bounded, since Python refuses to convert thousands of digits
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # bounded, because Python refuses to convert thousands of digits
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
@@ -30,7 +30,7 @@ def integer_format(width: int, *, is_signed: bool) -> str:
 
 
 class IntegerType(WireType):
-    """int, range checked."""
+    """An int; values outside the type's range are rejected."""
 
     __slots__ = ()
     family = "integer"
@@ -75,7 +75,7 @@ class IntegerType(WireType):
 
 
 class BooleanType(WireType):
-    """bool, one byte 0 or 1."""
+    """A bool, encoded as one byte, 0 or 1."""
 
     __slots__ = ()
     family = "boolean"
@@ -123,7 +123,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """float, IEEE-754. Four-byte floats are rounded to the nearest value, and rejected if out of range."""
+    """A float in IEEE 754 format. Four-byte floats are rounded to the nearest value, and rejected if out of range."""
 
     __slots__ = ()
     family = "floating"
@@ -201,7 +201,7 @@ def _nan_of(text: str) -> float | None:
 
 
 class UuidType(WireType):
-    """uuid.UUID, 16 bytes, most significant first. JSON has 22 characters of URL-safe base64."""
+    """A uuid.UUID, encoded as 16 bytes, most significant byte first. JSON has 22 characters of URL-safe base64."""
 
     __slots__ = ()
     family = "uuid"
@@ -255,7 +255,7 @@ class UuidType(WireType):
 
 
 class TextType(WireType):
-    """str, UTF-8 with a length before it."""
+    """A str, encoded as a length and UTF-8."""
 
     __slots__ = ()
     family = "text"
@@ -307,7 +307,7 @@ class TextType(WireType):
 
 
 class BinaryType(WireType):
-    """bytes with a length before them. JSON has standard base64."""
+    """bytes, encoded as a length and the bytes. JSON has standard base64."""
 
     __slots__ = ()
     family = "binary"

@@ -1,8 +1,7 @@
 """Decode invalid UTF-8 as Java does, for lenient decoding.
 
-Java's decoder and Python's `errors="replace"` put U+FFFD for the same spans, with one
-exception: a UTF-16 surrogate in three bytes (ED A0..BF ..) is one U+FFFD in Java and
-up to three in Python.
+Java's decoder and Python's `errors="replace"` replace the same spans by U+FFFD, with one exception: a UTF-16 surrogate
+in three bytes (ED A0..BF ..) is one U+FFFD in Java and up to three in Python.
 """
 
 from codecs import register_error

@@ -45,7 +45,7 @@ class FixedArray:
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
         """Read `count` numbers at `pos`; return them and their end."""
         end = pos + self.width * count
-        # Checked before making a format, because only a hostile sender would write such a count.
+        # Check before making a format, because only a hostile sender would write such a count.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -68,13 +68,13 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array, recognised by identity, since CPython has only one empty tuple."""
+"""The empty array, recognized by identity, because CPython has only one empty tuple."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the arrays of the number type `name`; made on first use, since a table takes about 50 us."""
+    """Return the arrays of the number type `name`; made on first use, because a table takes about 50 us."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]

@@ -1,9 +1,8 @@
 """The draft dialect's buffer of optional fields, for straight-line serializers.
 
-Source: the first draft of KIP-482. Entries of length, tag (uint16) and value,
-ascending by tag, ended by a length of zero. The draft leaves two questions open:
-whether lengths are zig-zag or plain varints, and whether they include the
-tag's two bytes; each message specifies the answers.
+Source: the first draft of KIP-482. The buffer has entries of length, tag (uint16) and value, in ascending order of
+tags; a length of zero ends it. The draft leaves two questions open: whether lengths are zig-zag or plain varints, and
+whether they include the tag's two bytes; each message specifies the answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ class OptionalFieldsBuffer:
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
         """Return the entry at `pos`: its tag (above `last`), the end of its value, and the value's start.
 
-        The terminating entry gives tag -1 and its own end twice.
+        For the terminating entry, returns tag -1, and the end of the entry twice.
         """
         size = buf[pos]
         pos += 1
@@ -66,7 +65,7 @@ class OptionalFieldsBuffer:
         unknown: Mapping[int, Binary],
         known_tags: frozenset[int] = frozenset(),
     ) -> None:
-        """Append a buffer: `known` has the fields to write, in tag order; `known_tags` all tags of the version."""
+        """Append a buffer of `known` fields, in tag order, and unknown fields; `known_tags` are the version's tags."""
         fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:
             size = len(data) + self._tag_bytes

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Whether several alternatives are set, or none without an unknown tag that may be a newer alternative."""
+    """Return whether several alternatives are set, or none although no unknown tag can be a newer alternative."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 
 
 def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
-    """Whether two elements have the same values of these attributes."""
+    """Return whether two elements have the same values of these attributes."""
     if elements is None:
         return False
     all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]

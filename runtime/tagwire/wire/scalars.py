@@ -1,15 +1,15 @@
 """The building blocks of straight-line serializers: functions for one value of each kind.
 
-Arrays are in `value_arrays` and `number_arrays`, but the functions for their counts are here.
+Arrays are in `number_arrays`, but the functions for their counts are here.
 
-The functions work on `bytes` and a position, or on a growing `bytearray`. They check everything that
-would let a fast path fail silently, and raise `UnreadableBytes` (or `struct.error`, `IndexError`,
-`UnicodeDecodeError` ...) without a position: the serializer then lets the interpreter process the same
-bytes or value again, to report the position. Successful calls do no bookkeeping.
+The functions work on `bytes` and a position, or on a growing `bytearray`. They check everything that would let a fast
+path fail silently, and raise `UnreadableBytes` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without a
+position: the serializer then lets the interpreter process the same bytes or value again, to report the position.
+Successful calls do no bookkeeping.
 
-Positions only grow, so strings need no separate bounds check: a slice past the end is short,
-and the next read, or the last comparison of the position with the length, rejects it. So no
-function here may return a smaller position than it was given.
+Positions only grow, so strings need no separate bounds check: a slice past the end is short, and the next read, or the
+last comparison of the position with the length, rejects it. So no function here may return a smaller position than it
+was given.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,9 +43,9 @@ is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
 # ---------------------------------------------------------------- booleans, uuids
 
 BOOLEANS: Final = (False, True)
-"""Indexed by the byte: any other byte is an IndexError."""
+"""Booleans by byte; any other byte raises IndexError."""
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
-"""Indexed by the value: anything else is a KeyError."""
+"""Bytes by boolean; any other value raises KeyError."""
 
 # UUID forbids setting attributes, and its constructor takes three times as long as
 # these two stores into its slots.
@@ -85,8 +85,7 @@ def check_null_length(length: int) -> None:
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """Read the rest of a varint whose first byte was `first` (0x80 or more); return value and end.
 
-    Rejects a varint that is longer than needed (a long zero would be taken for
-    null) or above 2^31 - 1.
+    Rejects a varint that is longer than needed (a long zero would be mistaken for null) or above 2^31 - 1.
     """
     value = first & 0x7F
     for shift in (7, 14, 21, 28):
@@ -113,7 +112,7 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the int32 count of an array. Rejects all but tuples and lists: a str would be taken for its letters."""
+    """Append the int32 count of an array. Rejects all but tuples and lists, since a str would count as its letters."""
     out += _pack_int32(_count(values))
 
 
@@ -139,7 +138,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 
 
 def required(value: T | None) -> T:
-    """Return `value`, or reject None: in this version the field is not nullable."""
+    """Return `value`. Rejects None, because the field is not nullable in this version."""
     if value is None:
         raise UnwritableValue
     return value
@@ -148,7 +147,7 @@ def required(value: T | None) -> T:
 # ---------------------------------------------------------------- strings
 
 _utf8 = str.encode
-"""Unlike `value.encode()`, rejects other objects with a method of this name."""
+"""Unlike `value.encode()`, rejects objects of other types that have a method of this name."""
 
 
 def put_string(out: bytearray, value: str | None) -> None:

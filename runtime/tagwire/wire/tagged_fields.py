@@ -1,8 +1,7 @@
 """Tagged fields at the end of a struct, for straight-line serializers.
 
-Source: KIP-482. A count, then tag, size and data of each field, tags
-ascending. Unknown fields are kept as bytes by tag and written back in tag
-order.
+Source: KIP-482. A section has a count, and then the tag, size and data of each field, in ascending order of tags.
+Unknown fields are kept as bytes by tag and written back in tag order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +59,7 @@ def put_tags(
     unknown: Mapping[int, Binary],
     known_tags: frozenset[int] = frozenset(),
 ) -> None:
-    """Append a tagged section: `known` has the fields to write, in tag order; `known_tags` all tags of the version."""
+    """Append a section of `known` fields, in tag order, and unknown fields; `known_tags` are the version's tags."""
     fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))
     for tag, data in fields:

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from typing import Final
 
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
-"""No unknown tagged fields: one shared object, recognised by identity on the fast path."""
+"""No unknown tagged fields: one shared object, recognized by identity on the fast path."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)
 """`tags in WITHOUT_TAGS` is the fastest test for this object, or an equal one."""

@@ -1,7 +1,7 @@
 """UUIDs as defaults, without importing `uuid` before it is needed.
 
-That import takes longer than importing a package and a message together; most
-programs read UUIDs from bytes, or never use them.
+Importing `uuid` takes longer than importing a package and a message together; most programs read UUIDs from bytes, or
+never use them.
 """
 
 from __future__ import annotations

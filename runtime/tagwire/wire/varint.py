@@ -1,9 +1,8 @@
 """Unsigned and zig-zag varints, read one byte at a time and written in their shortest form.
 
-Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag varints
-are Kafka's VARINT and VARLONG (record batches, the draft dialect). Strict readers
-reject a varint that is longer than needed: so each value has only one encoding,
-and writing a value gives the bytes that were read.
+Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag varints are Kafka's VARINT and VARLONG (record
+batches, the draft dialect). Strict readers reject a varint that is longer than needed. So each value has only one
+encoding, and writing a value gives the bytes that were read.
 """
 
 from __future__ import annotations

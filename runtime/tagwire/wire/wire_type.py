@@ -139,7 +139,7 @@ class WireType:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """Return a remark for people to show next to a value; "" for none."""
+        """Return a remark to show next to a value in output for people; "" for none."""
         return ""
 
     # ------------------------------------------------------------ JSON
@@ -163,7 +163,7 @@ class WireType:
         return text
 
     def holds(self, value: object) -> bool:
-        """Whether a default has the Python type of this type's values, regardless of its range."""
+        """Return whether a default has the Python type of this type's values, regardless of its range."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis
