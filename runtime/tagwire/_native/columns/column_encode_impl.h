@@ -105,7 +105,7 @@ static int tw_give_entry(
     if (fault < 0)
         return fault;
     if (draft && !s->counts_tag && e->out->size == place + 2)
-        return TW_REFUSED; /* the length 0 would mark the end of the buffer */
+        return TW_REFUSED; /* an entry with length 0 would mark the end of the buffer */
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
@@ -124,8 +124,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the known tagged fields from index `*next` on whose tags are below `before`. `bits` has a bit for each field to
- * write. */
+/* Write known tagged fields, starting at index `*next`, whose tags are below `before`. `bits` has a bit for each known
+ * field that must be written. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -144,7 +144,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (fault == 0 && tag <= last)
-            return TW_UNTRIED; /* the tags are not in ascending order */
+            return TW_UNTRIED; /* entries must be in tag order */
         last = tag;
         if (fault == 0)
             fault = tw_give_known(s, e, at, bits, &next, tag);

@@ -12,7 +12,8 @@
 /* Create a schema with room for its children. Each child is marked as released until the caller fills it in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
-/* Change a schema to a dictionary of strings, with int32 indexes as values. Releases the schema on failure. */
+/* Make a schema dictionary-encoded, so that its values are indexes into an array of strings. Releases the schema on
+ * failure. */
 int tw_make_dictionary_schema(struct ArrowSchema *schema);
 
 /* Export the values of a column as an array. The frame must be complete. */

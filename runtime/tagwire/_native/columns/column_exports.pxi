@@ -23,7 +23,7 @@ cdef void drop_stream(PyObject *capsule) noexcept:
 
 
 cdef void *zeroed(size_t size) except NULL:
-    """Return zeroed memory, which is a released struct in the Arrow C data interface."""
+    """Return zeroed memory. As a struct of the Arrow C data interface, it counts as released."""
     cdef void *block = tw_zeroed(1, size)
     if block == NULL:
         raise MemoryError
@@ -147,7 +147,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # means the end of the stream, unless an array is exported below
+    out.release = NULL  # ends the stream, unless an array is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:

@@ -71,7 +71,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Free unused room in a frame's buffers. If `some_kept` is set, free only room above a quarter, and keep an eighth. */
+/* Free the unused room in a frame's buffers. If `some_kept` is set, do so only if the room exceeds a quarter of the
+ * contents, and keep an eighth. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

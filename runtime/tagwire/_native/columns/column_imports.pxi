@@ -105,7 +105,7 @@ cdef str format_of(const ArrowSchema_c *schema):
 
 
 cdef object width_in(str format):
-    """Return the number after the colon of an Arrow format; -1 if there is none or it is too large."""
+    """Return the number after the colon of an Arrow format; -1 if there is no number or it is too large."""
     number = format.partition(":")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
@@ -190,7 +190,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # there are no bytes, but the address must not be NULL
+            s.data = s.values  # no bytes, but not NULL
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the version arrays that belong to the row arrays; a list of None if all rows have the same version."""
+    """Return the version array for each row array. If all rows have the same version, the arrays are None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -1,7 +1,7 @@
 """Column plans: the same structs and fields as in object plans, but with columns in place of slots."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # the deepest nesting of structs, since each level takes a frame of the C stack
+    DEEPEST_COLUMNS = 100  # the deepest nesting of structs, because each level takes a frame on the C stack
 
 
 cdef class ColumnBuilder(PlanBuilder):
@@ -121,7 +121,7 @@ cdef int64_t at_most(object limit) except? -1:
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the exception for an error code that is not about the contents of a row."""
+    """Raise the exception for an error code that does not concern the bytes or values of a row."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

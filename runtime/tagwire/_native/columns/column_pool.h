@@ -13,13 +13,13 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* references from users of the pool and from frames in use */
-    int64_t most;        /* limit for the total size of the spare frames in bytes */
+    int64_t holders;     /* references to the pool, held by its users and by frames in use */
+    int64_t most;        /* limit for the total size of spare frames in bytes */
     char busy;
-    tw_frame *spares;    /* spare frames, most recent first */
+    tw_frame *spares;    /* spare frames, the most recent frame first */
 };
 
-/* Frames with fewer bytes are not kept, since `malloc` rarely needs the kernel for them. */
+/* ^ The minimum size of a spare frame in bytes. For smaller frames, `malloc` rarely needs the kernel. */
 #define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);

@@ -9,7 +9,7 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* What decoding needs for all rows of a call. */
+/* The arguments for decoding that are common to all rows of a call. */
 typedef struct {
     const tw_source *rows;
     const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
@@ -22,10 +22,10 @@ typedef struct {
 } tw_conversion;
 
 typedef struct {
-    tw_frame *frame;           /* frame of the result columns */
-    tw_buffers *out;           /* buffers of the result column for the encoded bytes */
+    tw_frame *frame;           /* frame that holds the result columns */
+    tw_buffers *out;           /* the result column of encoded bytes */
     const tw_column *columns;  /* columns of the message */
-    const tw_source *sources;  /* one source for each column */
+    const tw_source *sources;  /* for each column, where its values come from */
 } tw_emitter;
 
 /* Convert rows from *row on, up to the first rejected row. Then *row is that row, and the frame ends before it. */

@@ -131,7 +131,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """Frames for reuse, with at most `most` bytes in total (see column_pool.h). Threads may share this object."""
+    """A pool of frames for reuse, with at most `most` bytes in total: see column_pool.h. Threads may share it."""
 
     cdef tw_pool *pool
 
@@ -148,7 +148,7 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Return a frame, after setting this pool as the place where it returns when nobody holds it any more."""
+        """Let a frame return to this pool when nobody holds the frame any more. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
@@ -168,7 +168,7 @@ cdef class Spares:
 
 
 cdef int check(int fault) except -1:
-    """Raise the exception for an error code of a growing buffer."""
+    """Raise the exception for an error code from a function that stores a value."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_TOO_LONG:
@@ -188,7 +188,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return a value as the bytes stored in an Arrow buffer. For None, these are any bytes of the right width."""
+    """Return a value as bytes in the form of an Arrow buffer. For None, return any bytes of the right width."""
     if format == "u":
         return value.encode()
     if format == "z":

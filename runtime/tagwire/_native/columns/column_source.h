@@ -12,30 +12,30 @@
 
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
-    TW_SOURCE_BYTES,      /* strings or bytes in `data`, by offsets of `width` bytes */
-    TW_SOURCE_VIEWS,      /* 16 bytes per value, which contain the value or point into one of several buffers */
-    TW_SOURCE_BLOCKS,     /* values of `width` bytes */
-    TW_SOURCE_LIST,       /* lists of elements in `child`, by offsets of `width` bytes */
-    TW_SOURCE_BLOCK_LIST, /* lists of `width` elements each */
+    TW_SOURCE_BYTES,      /* strings or bytes: offsets of `width` bytes into `data` */
+    TW_SOURCE_VIEWS,      /* strings or bytes: views of 16 bytes that contain the value or point into a buffer */
+    TW_SOURCE_BLOCKS,     /* bytes of fixed size: `width` bytes per value */
+    TW_SOURCE_LIST,       /* lists: offsets of `width` bytes into the child */
+    TW_SOURCE_BLOCK_LIST, /* lists of fixed size: `width` elements per value */
     TW_SOURCE_STRUCT
 };
 
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether every index has the same value, which is the default of a field that the array does not have */
+    /* ^ whether all indexes have the same value, namely the default of a field that the array does not have */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
     const uint8_t *valid;   /* validity bits; NULL if no value is null */
-    const uint8_t *values;  /* the values, bits, offsets or views */
+    const uint8_t *values;  /* the buffer of values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* views: the array's buffers, of which the third and later contain data */
-    int64_t data_count;     /* views: number of data buffers */
-    const tw_source *child; /* lists: source of the elements */
+    const void **buffers;   /* for views: the array's buffers, which contain data from the third buffer on */
+    int64_t data_count;     /* for views: number of buffers with data */
+    const tw_source *child; /* for lists: the source of their elements */
 };
 
-/* Return the position in the buffers of the value at an index. */
+/* Return where the buffers store the value at an index. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
 /* Return whether the value at an index is not null. */
@@ -60,7 +60,7 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* for uint64, the same 64 bits: see tw_source_int */
+        return number8; /* uint64: the int64 with the same bits, which tw_source_int checks */
     }
 }
 
@@ -84,7 +84,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the start and size of a value within the child or data. Return TW_BAD_INPUT if its offsets are impossible. */
+/* Get where a value begins in the child or data, and its size. Return 0, or TW_BAD_INPUT if the offsets are
+ * impossible. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;

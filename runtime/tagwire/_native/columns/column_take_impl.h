@@ -5,7 +5,7 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for tw_put_short: the 16 bytes from index 16 - n on have the high bit set in the first n bytes. */
+/* Masks for tw_put_short. The 16 bytes from index 16 - n on select the high bits of the first n bytes of a string. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };

@@ -1,4 +1,4 @@
-"""Arrow arrays as the sources of a message's fields: bind them to columns, and convert rejected rows to objects."""
+"""Use Arrow arrays as the sources of a message's fields, and convert rejected rows to objects."""
 
 
 cdef class Sources:
@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # libraries use different names for the fields of map entries
+            given = names  # libraries name the fields of map entries differently
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Use the default of a column for all rows."""
+        """Let a column have its default in all rows."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets
@@ -95,7 +95,7 @@ cdef class Sources:
     # ------------------------------------------------------------ objects
 
     cdef object value(self, int32_t index, int64_t at, list path):
-        """Return the value at an index as a message object holds it. Raises EncodeError with the location `path`."""
+        """Return a value in the form that message objects have. `path` is the location for EncodeError."""
         cdef const tw_source *source = &self.at[index]
         cdef const uint8_t *data
         cdef int64_t number = 0, size = 0
@@ -119,7 +119,7 @@ cdef class Sources:
             raise ColumnError("the array's offsets contradict its buffers; it is damaged")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # encoding rejects the surrogates that invalid UTF-8 becomes
+            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):

@@ -17,7 +17,7 @@ enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUM
 enum tw_column_fault {
     TW_REFUSED = -1,   /* the layout rejects the bytes or the value */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* more than the offsets of a column can express */
+    TW_TOO_LONG = -3,  /* a column has more elements or bytes than its offsets can express */
     TW_NO_VERSION = -4,
     TW_BAD_INPUT = -5, /* an inconsistent Arrow array */
     TW_UNTRIED = -6,   /* left to the interpreter, which may accept the row */
@@ -37,42 +37,42 @@ enum tw_column_fault {
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* whether integers are signed */
+    uint8_t is_signed;   /* for integers: whether the type is signed */
     uint8_t null_default;
     int32_t width;       /* bytes per value; 0 if the width is not fixed */
-    int32_t end;         /* index after the column's last descendant */
+    int32_t end;         /* index in the table after the column's last descendant */
     int32_t level;
-    int32_t inner;       /* lists: level of the elements */
+    int32_t inner;       /* for lists: level of their elements */
     int64_t size;        /* size of the default in bytes */
-    const uint8_t *value; /* the default as stored in the buffer */
+    const uint8_t *value; /* the default, encoded as in the column's buffers */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* index after the last value whose validity bit may have changed */
-    int32_t first, end;  /* range of columns that includes all columns of the level */
+    int64_t touched;     /* values from this index on have unchanged validity bits */
+    int32_t first, end;  /* range of columns that contains all columns of the level */
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column is not nullable, and after completion also if it has no nulls */
+    /* ^ validity bits; NULL if the column can't have nulls, or if a complete column has none */
     uint8_t *valid;
-    uint8_t *values;     /* values, bits, or int32 offsets */
-    uint8_t *data;       /* contents of strings and bytes */
-    int64_t size, room;  /* size of the contents and of the memory of `data` */
-    int64_t nulls;       /* number of nulls, counted on completion */
+    uint8_t *values;     /* the values, bits, or int32 offsets */
+    uint8_t *data;       /* contents of strings and bytes, to which the offsets refer */
+    int64_t size, room;  /* used and allocated size of `data` */
+    int64_t nulls;       /* number of nulls, counted when the frame is complete */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
 typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
-    int64_t holders;     /* references from exported arrays and from the code that fills the frame */
+    int64_t holders;     /* number of references: exported arrays, and the code that fills the frame */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* a copy, because the frame outlives the plan */
+    tw_column *columns;  /* a copy, since the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each column, the dictionary that its values index, or NULL */
-    int64_t most;        /* limit for the elements of a list column and the bytes of a string column */
+    tw_frame **words;    /* for each column: the dictionary that contains its values, or NULL */
+    int64_t most;        /* limit for the elements of a list column, and for the bytes of a string column */
     tw_pool *pool;       /* pool to which the last holder returns the frame, or NULL */
     tw_frame *next;      /* next frame in the pool */
     int64_t bytes;       /* total size of the buffers while the frame is in the pool */
@@ -130,10 +130,10 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* The slow paths of tw_reserve and tw_put_bytes, which allocate memory. */
+/* The slow paths of tw_reserve and tw_put_bytes. They allocate memory. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
-/* Make room for a total of `needed` values in all columns of a level. */
+/* Make room for `needed` values, including the existing values, in all columns of a level. */
 static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
@@ -195,7 +195,7 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store null. If the column isn't nullable, an enclosing column is null, and the column gets a placeholder. */
+/* Store a null. A column that isn't nullable gets a placeholder instead; one of its parents is then null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
 /* Store the default of a column. */

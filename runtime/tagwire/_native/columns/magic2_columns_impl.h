@@ -1,5 +1,5 @@
-/* Read records of the form of magic 2 into columns. Uses the record reader of magic2_impl.h, as JSON lines and moved
- * records do.
+/* Read records of the form of magic 2 into columns, with the functions of magic2_impl.h, which are also used for JSON
+ * lines and moved records.
  *
  * Records of all other forms are read item by item (record_walk_impl.h).
  */

@@ -33,7 +33,7 @@ int tw_is_magic2(const tw_struct *s)
 
 /* ---------------------------------------------------------------- headers */
 
-/* Return whether the tried format's magic byte is at its position, which depends on a varint length. */
+/* Return whether a batch may have the format `tried`: its magic byte must follow a length of variable size. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -82,7 +82,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether the batch's base offset is not above the last offset, which may mean damage: no checksum covers it. */
+/* Return whether a batch's base offset is too low to follow the batch before. No checksum covers the base offset. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);

@@ -30,7 +30,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # the constant with the file name, or NULL
+    cdef tw_constant *file  # the constant that holds the file name, or NULL
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -135,7 +135,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # records of this format have no such item
+        for column in columns.values():  # records of this format have no field for it
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -210,10 +210,10 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set a constant whose numbers are stored as names from its column's dictionary."""
+        """Set a constant for bits whose values have names. Its values are indexes into the column's dictionary."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # a format without compression or timestamps
+        if group is None:  # the format has no compression or timestamps
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0
@@ -227,5 +227,5 @@ cdef class RecordPlan(Owner):
 
 
 cdef int32_t word(dict words, str text):
-    """Return the index of a string in a dictionary. A new string is added."""
+    """Return the index of a string in a dictionary, after adding the string if it is new."""
     return words.setdefault(text, len(words))

@@ -12,7 +12,7 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* the number has a name, since the bits were checked */
+        *x = c->words[*x]; /* in range, since the bits were checked */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);

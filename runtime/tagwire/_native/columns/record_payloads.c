@@ -1,7 +1,7 @@
 #include "columns/record_payloads.h"
 
 #define TW_METADATA_FRAME 1 /* the only known version of these frames */
-#define TW_NO_TYPE INT64_MIN /* the payload is of another type */
+#define TW_NO_TYPE INT64_MIN /* not the version of a payload: its type is not the requested type */
 
 /* Return the bytes in a row of a column, and set `size`; NULL for null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
@@ -26,7 +26,8 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* too short for a version; no message has version -1, so decoding rejects the payload */
+        return -1; /* The payload is too short for a version. No message has version -1, so decoding will reject the
+                    * payload. */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

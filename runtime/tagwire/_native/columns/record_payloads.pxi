@@ -9,7 +9,7 @@ cdef dict PAYLOADS = {
 
 @final
 cdef class Part(ArrowArray):
-    """A column of an array, as an array of its own."""
+    """A column of an array, which is exported as an array."""
 
     cdef int32_t index
 

@@ -2,12 +2,12 @@
 
 
 cdef enum:
-    MOST_BYTES = 0x7FFFFFFF  # the most bytes of a column in a frame
+    MOST_BYTES = 0x7FFFFFFF  # the maximum number of bytes in a column of a frame
 
 
 @final
 cdef class RecordColumns:
-    """A collector of rows, from the batches of files and from Python for batches that C can't read.
+    """A collector of rows. It reads the batches of files, and Python adds rows for batches that C can't read.
 
     `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python handles batches whose offsets don't ascend.
     Raises NotNative.
@@ -20,7 +20,7 @@ cdef class RecordColumns:
     cdef dict words  # for each column, its dictionary from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # bytes in each column of the last frame, which the next frame probably needs
+    cdef list room  # number of bytes in each column of the last frame, an estimate for the next frame
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Set how a batch's plan is chosen. Raises NotNative if the magic byte at its position isn't enough."""
+        """Set how to choose a batch's plan. Raises NotNative if magic bytes at usual positions aren't enough."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions
@@ -179,7 +179,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """Add a row, whose values are a dict by column name."""
+        """Add a row. `values` is a dict with the value of each column."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))

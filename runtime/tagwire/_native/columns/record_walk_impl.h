@@ -38,7 +38,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* needs more than 64 bits, which only an object can hold */
+        return TW_UNTRIED; /* only an object can hold more than 64 bits */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -84,7 +84,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* Store the value that stands for an absent item. */
+/* Store the value of an item that is absent from the struct. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -128,7 +128,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
     return 0;
 }
 
-/* Read an array of structs. If it has no count, it extends to the end of its extent. */
+/* Read an array of structs. An array without a count extends to r->end. */
 static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -190,7 +190,8 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Verify the checksum of the bytes from here to the end of the extent. Return TW_REFUSED if it is wrong. */
+/* Verify the checksum of the bytes from the reader's position to the end of the extent. Return TW_REFUSED if it is
+ * wrong. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;

@@ -1,4 +1,4 @@
-"""Read and build batches of magic 2, each in one native call. The result None means that Python must do it."""
+"""Read and build batches of magic 2, each in one native call. None as a result means that Python must do it."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -25,7 +25,7 @@ cdef enum:
     SEQUENCE_AT = 53
     COUNT_AT = 57
     HEADER_SIZE = 61
-    # Bits of the attributes.
+    # Masks and values for the bits of a batch's attributes.
     COMPRESSION = 7
     HIGHEST_CODEC = 4
     APPEND_TIME = 1 << 3
@@ -66,7 +66,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos`, or None if its checksum is wrong. `BatchReader` explains the other parameters."""
+        """Return the batch at `pos`; None if Python must read it. `BatchReader` explains the other parameters."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -98,7 +98,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over the records of a batch; None if it was read before, is compressed or has limits."""
+        """Return an iterator over a batch's records; None if the batch was read before, is compressed or has limits."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -136,7 +136,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """Return an empty `Gathering` with these bases, which must be 64-bit integers."""
+        """Return an empty `Gathering` with a base offset and a base timestamp, which must be 64-bit integers."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
@@ -147,7 +147,7 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """Return the batch of a builder's records; None if the builder has settings other than producer and offsets."""
+        """Return the batch of a builder's records; None if settings other than producer and offsets were changed."""
         cdef Gathering gathering
         cdef int64_t numbers[4]
         cdef int64_t offset, wanted, last

@@ -6,7 +6,7 @@ version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # number of versions in the table; other versions need a dict lookup
+    TABLE = 64  # number of versions in the table; all other versions need a dict lookup
 
 
 @final
@@ -108,7 +108,7 @@ define(
 
 
 cdef object descriptor(object cls, PyMethodDef *method):
-    """Return a method descriptor for a class."""
+    """Return a method descriptor, which binds a C function to the objects of a class."""
     return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
 
 

@@ -1,4 +1,4 @@
-"""Selections in C: read the chosen fields of a message as rows, and write new values into its bytes.
+"""Native selections: read the chosen fields of a message as rows, and write new values into the message's bytes.
 
 The fast path reports only success or failure. For invalid bytes, the error walk finds and raises the error. For
 rejected or rare values, `rewrite` returns None, and Python rewrites the message (`tagwire.selection.splicing`).
@@ -34,7 +34,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ making
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Return the C structs for the chosen fields of a struct, which are the steps below `step`."""
+        """Return the C structs for a struct's chosen fields, which are the steps below `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -65,7 +65,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return structs for the chosen ones among `fields`, whose names are `names` (a string for a single field)."""
+        """Return C structs for the chosen fields among `fields`. `names` has their names, or is one field's name."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -128,7 +128,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the default of each column below a step, for an absent field. `value` is the default of the step."""
+        """Add a hole for each column below a step, with the column's part of `value`, the default of the step."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -146,11 +146,11 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message from `offset` to the end as tuples; None if C can't read them."""
+        """Return the rows of the message that is in `data` from `offset` on; None if C can't read them."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Return `data` with the values that `change(rows)` returns: new rows, and a tuple of elements to append.
+        """Return `data` with the changed rows and the additional elements that `change(rows)` returns.
 
         Returns None if C can't make the change. If C can't even read the rows, `change` is not called.
         """
@@ -195,7 +195,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # reading rows does not count the depth of structs
+        if depth < self.plan.depth:  # the loop does not count the depth
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -221,5 +221,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether a step, or a step below it, is an array whose elements become rows."""
+    """Return whether a step, or any step below it, makes rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

@@ -6,7 +6,7 @@ functions where possible. They reject a value by raising an exception in WRITE_F
 
 
 cdef public object coerced_bool "tw_coerced_bool"(object value):
-    """Return 0 or 1 for a value that equals 0 or 1."""
+    """Return 0 or 1 for a value that is equal to 0 or 1."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
@@ -20,14 +20,14 @@ cdef public object coerced_uuid "tw_coerced_uuid"(object value):
 
 
 cdef public object coerced_binary "tw_coerced_binary"(object value):
-    """Return a buffer with the same bytes whose `len` is its number of bytes."""
+    """Return a buffer with the same contents whose `len` is its size in bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
 cdef public object coerced_array "tw_coerced_array"(object value):
-    """Return the elements of a list or tuple, or of a subclass of these, as a tuple."""
+    """Convert a list or tuple, or an object of a subclass of list or tuple, to an exact tuple."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)

@@ -13,8 +13,8 @@
 
 typedef struct {
     tw_walk w;
-    PyObject *rows;  /* a list */
-    PyObject *row;   /* the tuple being filled, borrowed from `rows`; NULL outside of rows */
+    PyObject *rows;  /* list of the completed and current rows */
+    PyObject *row;   /* tuple being filled, borrowed from `rows`; NULL outside of rows */
     Py_ssize_t width;
     PyObject *lists[TW_MOST_COLUMNS]; /* for each column, the list of the innermost array around its field; NULL outside
                                        * of arrays */
@@ -79,7 +79,7 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Store None in all columns below a struct or array that is null. */
+/* Store None in all columns of a chosen struct or array that is null. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -118,8 +118,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. The byte position where the row ends and the index of its last mark are
- * stored among the marks, so that splicing can skip the whole row. */
+/* Read an array element that becomes a row. Two of the marks tell splicing how to skip the row: the byte position where
+ * the row ends, and the index of the next mark after the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -145,7 +145,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* borrowed from the row or from the list around it */
+        c->lists[column] = list; /* the row or the enclosing list owns the new list */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)

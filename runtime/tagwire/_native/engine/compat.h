@@ -28,7 +28,7 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* How many elements ahead loops prefetch that spend most of their time waiting for memory. */
+/* ^ The number of elements by which prefetching is ahead, in loops that spend most of their time waiting for memory. */
 #define TW_AHEAD 8
 
 /* The attribute that a data class instance stores at this byte offset; NULL if it was never set or was deleted. */
@@ -66,7 +66,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
         return 1;
     }
-/* Ints of two digits are common too, for example timestamps. */
+/* Also convert ints with two internal digits, for example timestamps. */
 #  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
@@ -82,7 +82,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
         return 1;
     }
-/* Ints of two digits are common too, for example timestamps. */
+/* Also convert ints with two internal digits, for example timestamps. */
 #  if PYLONG_BITS_IN_DIGIT == 30
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;

@@ -16,8 +16,8 @@
 #  include <nmmintrin.h>
 #endif
 
-#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* bits reversed */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* checksum of magic 0 and 1; the library that computes it needs the GIL */
+#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* in reversed bit order */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; calling zlib would need the GIL */
 
 /* The processor works on three lanes of this many bytes at once. */
 #define TW_LANE 1024

@@ -18,7 +18,7 @@ typedef struct {
     PyObject *shown;      /* how `repr` writes the name: `name=` */
     PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
     PyObject *parameter;  /* the default of the constructor's parameter */
-    PyObject *deleted;    /* if an empty slot means the default: the marker in the slot of a deleted attribute */
+    PyObject *deleted;    /* marker for a deleted attribute, in classes where an empty slot means the default */
     uint8_t takes;        /* how the constructor converts the argument: a tw_takes */
     /* whether the argument is required; if so, `parameter` is the value in versions without the field */
     uint8_t required;
@@ -33,9 +33,8 @@ typedef struct {
     const tw_attribute *attributes;
     PyObject *opening;    /* how `repr` begins: `Name(` */
     PyObject *init;       /* the class's `__init__` that C replaces; NULL if Python constructs objects */
-    uint8_t asks;         /* whether an argument is required */
-    uint8_t atomic;       /* whether no field holds structs, so that the collector need not track all objects: see
-                           * tracking.h */
+    uint8_t asks;         /* whether any argument is required */
+    uint8_t atomic;       /* whether no field holds structs: only then may objects be untracked (tracking.h) */
 } tw_data_class;
 
 /* Return the attributes of a class, for comparing objects (first function) or `repr` (second function). Return NULL,
@@ -91,7 +90,7 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* the name may not be interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may not be interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
@@ -140,7 +139,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Return a copy of an object in which the arguments that are not NULL replace the object's values. */
+/* Return a copy of an object, with those values replaced for which there is an argument. NULL means no argument. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);

@@ -68,10 +68,10 @@ cdef object DATA_CLASS_LOCK = RLock()  # reentrant: the defaults of a class may 
 @final
 @no_gc_clear
 cdef class DataClass:
-    """The slots of a data class.
+    """The slots of a data class, for access in C.
 
     `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python writes the
-    `repr`, because a field is sensitive, or required and so always shown.
+    `repr`, because a field is sensitive, or is required and therefore always shown.
     """
 
     cdef tw_data_class c
@@ -126,12 +126,12 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Let C construct the class while its `__init__` is `init`. Return True if Python did so until now."""
+        """Let C construct objects of a class while its `__init__` is `init`. Return whether Python did so before."""
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # the constructor checks that at most one alternative of a union is set
+            return False  # only the generated constructor checks that at most one alternative is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
@@ -139,7 +139,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts a field's argument (see `message.constructors`). None: unknown tags."""
+    """Return how the constructor converts the argument for a field (`row`), or for the unknown tags (None)."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -200,7 +200,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class in place of `init`. Return True if Python did so until now."""
+    """Let C construct the objects of a generated class in place of `init`. Return whether Python did so before."""
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
@@ -221,7 +221,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs are equal and their values have the same types. A view counts as bytes."""
+    """Return whether two structs are equal, and their values have equal types. A view counts as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -289,7 +289,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # Python's own limit may be too high for a small C stack
+    if depth >= 2 * DEEPEST:  # earlier than Python would, since the C stack may be small
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -301,7 +301,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # the array was copied in the meantime if an element contains it
+    found = memo.get(id(array))  # set if an element contains the array, and so has copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

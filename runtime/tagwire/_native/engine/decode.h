@@ -97,8 +97,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector need not track an object of this struct that has no unknown tags: see
- * tracking.h. */
+/* Return whether the garbage collector need not track an object that was read from this struct. Unknown tags are not
+ * taken into account. See tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -211,8 +211,9 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* Return a new reference to the int32 array that was read before, if it has the same numbers; otherwise NULL. In-sync
- * replicas, for example, usually equal the replicas, so one tuple serves for two fields. */
+/* If the next int32 array has the same numbers as the int32 array before it, return a new reference to that array's
+ * tuple; otherwise return NULL. In-sync replicas, for example, usually equal the replicas, so one tuple can serve both
+ * fields. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -309,6 +310,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last: it defines tw_read_framed, and uses the functions above */
+#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
 
 #endif

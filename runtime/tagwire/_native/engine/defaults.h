@@ -61,7 +61,7 @@ static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot
     if (TW_SLOT(object, slot) == NULL)
         TW_SLOT(object, slot) = value;
     else
-        Py_DECREF(value); /* the collector ran code that filled the slot in the meantime */
+        Py_DECREF(value); /* the garbage collector ran code that has already filled the slot */
     return TW_SLOT(object, slot);
 }
 

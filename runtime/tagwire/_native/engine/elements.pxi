@@ -22,7 +22,7 @@ cdef class Elements:
     """The names of the numbers that the caller must pass."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # slots of the arguments of `append`, for records: see gathering.pxi
+    cdef Py_ssize_t given_slots[7]  # slots of the arguments that `append` takes for a record: see gathering.pxi
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 
@@ -63,7 +63,7 @@ cdef class Elements:
 
     @property
     def registers(self):
-        """Return a dict from the name of each input to its register."""
+        """Return a dict that maps the name of each input to its register."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -84,7 +84,7 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # prevents resizing of a bytearray
+        reading.data = data if type(data) is bytes else memoryview(data)  # the memoryview prevents resizing
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -108,9 +108,10 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return the encoded elements, the highest number for each input, and whether the interpreter should try again.
+        """Return the encoded elements, the highest number for each input, and whether the interpreter must try again.
 
-        The bytes are None if an element was rejected, perhaps one that the interpreter would accept.
+        The first result is None if an element was rejected. If the third result is true, the interpreter may accept the
+        element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -135,7 +136,7 @@ cdef class Elements:
     cdef int write_all(self, list elements, tw_writer *w) noexcept:
         cdef Py_ssize_t index = 0
         cdef int failed = 0
-        while index < len(elements) and failed == 0:  # converting numbers may change the list
+        while index < len(elements) and failed == 0:  # converting may change the list
             element = elements[index]
             if Py_TYPE(element) != self.element.made.cls:
                 w.unsure = True
@@ -148,7 +149,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent the number of an item."""
+    """Set how objects represent the number of an item: its base, hidden bits, flag, and derived bits."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -244,7 +245,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` may also be a batch
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a function or a batch
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

@@ -52,8 +52,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact int that fits the integer kind; the buffer must have room. Return 0, with nothing written, if
- * tw_write_value must handle the value. */
+/* Write an exact int if it fits the integer kind; the buffer must have room. Return 1, or 0 with nothing written if the
+ * caller must use tw_write_value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -186,8 +186,7 @@ static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
-    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* a tuple's size times 4 can't
-                                                                                       * overflow */
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* 4 * count can't overflow */
         return -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)

@@ -21,8 +21,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag and size that precede the value of a tagged field. A tag section has the tag first, an optional buffer
- * the size. */
+/* Write the tag and the size that precede the value of a tagged field. In a tag section, the tag is written first; in
+ * an optional buffer, the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -43,7 +43,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, place, 0);
     if (!s->counts_tag && tw_written(w) - place == 3)
-        return -1; /* the size 0 would mark the end of the buffer */
+        return -1; /* an entry of size 0 would mark the end of the buffer */
     return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
 }
 

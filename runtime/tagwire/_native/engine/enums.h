@@ -8,8 +8,8 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the enum member with this number, or -1. The first guess assumes consecutive numbers, as most
- * enums have them; otherwise a binary search follows. */
+/* Return the index of the enum member with this number, or -1. In most enums, numbers are consecutive, so that the
+ * first guess is right. Otherwise, the member is found by binary search. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;

@@ -34,7 +34,7 @@ static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader
 
 /* ---------------------------------------------------------------- checksums */
 
-/* Verify the checksum of the bytes from here to the end of the extent. Return -1 if it is wrong. */
+/* Verify the checksum of the bytes from the reader's position to the end of the extent. Return -1 if it is wrong. */
 static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;
@@ -46,9 +46,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array, and note how many of its bytes and elements are valid. If there is an error, the interpreter skips the
- * valid part when it searches for the position. For an ordered array, also note the last number in order, because the
- * error may be in the number after it. */
+/* Read an array, and note how many of its bytes and elements are valid. After an error, the interpreter skips the valid
+ * part when it searches for the position. For an ordered array, also note the last number that was in order, because
+ * the next number may be the error. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -80,7 +80,7 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
     return tuple;
 }
 
-/* Read a compressed array, which extends to r->end. Return NULL if decompression fails. */
+/* Read a compressed array, whose compressed bytes extend to r->end. Return NULL if decompression or reading fails. */
 static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
@@ -89,7 +89,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* None: the data is invalid, or larger than the limits */
+    if (data == NULL || data == Py_None) { /* None: the data is invalid or exceeds the limits */
         Py_XDECREF(data);
         return NULL;
     }
@@ -138,8 +138,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a value in the object, tuple or dict `made`, and steal the reference. NULL means that reading failed; return
- * -1. */
+/* Store a value in the object, tuple or dict `made`, and steal the reference. If `value` is NULL, because reading
+ * failed, return -1. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -227,8 +227,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read the rest of an item on the fast path, after the varint `bits` that it begins with. Advance `p`. `held` is the
- * old value in the item's slot, which may be reused. */
+/* Read the rest of an item on the fast path, after its first varint, which had the value `bits`. Advance `*p`. `held`,
+ * the old value in the item's slot, may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -274,8 +274,8 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        held = TW_SLOT(made, f->slot); /* read only after creating the value, since headers may have let the collector
-                                        * run code */
+        held = TW_SLOT(made, f->slot); /* must come after creating the value, which may have let the collector run
+                                        * code */
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
     }

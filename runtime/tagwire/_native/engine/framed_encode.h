@@ -43,7 +43,7 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     PyObject *packed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* the size is known only after compression */
+        w->unsure = 1; /* the size is only known after compression */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -181,7 +181,7 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Handle an item that is absent because of another item's value. Return -1 if the object has a value for it. */
+/* Handle an item that is absent because of another item's value. Return -1 if the object has a value for this item. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
@@ -205,7 +205,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* such a size does not fit in the length */
+            if (size > f->longest || size > INT32_MAX - room) /* a length can't hold such a size */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
@@ -325,7 +325,7 @@ static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
 {
     int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
     int failed;
-    /* If the value is another type of mapping or has unknown keys, the interpreter decides. */
+    /* The interpreter decides about other types of mappings and unknown keys. */
     if (unknown) {
         w->unsure = 1;
         return -1;

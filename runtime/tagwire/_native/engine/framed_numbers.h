@@ -87,7 +87,7 @@ static inline int tw_write_framed_number(const tw_field *f, PyObject *object, Py
     if (value != NULL && tw_number_of(framing, value, &x, w) < 0)
         return -1;
     if (TW_UNLIKELY(value != NULL && framing->hidden & x))
-        return -1; /* these bits are stored in other attributes */
+        return -1; /* these bits belong to other attributes */
     if (framing->follows_count && tw_follow_bits(framing, object, &x, w) < 0)
         return -1;
     w->known[framing->keep] = x;

@@ -16,10 +16,10 @@ cdef class FramePlan:
     cdef Plan header, body
     cdef object frame, template
     cdef tw_class made
-    cdef Py_ssize_t parts[3]  # slots of `frame`
+    cdef Py_ssize_t parts[3]  # slots of header, message and version in `frame`
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # -1 if this version of the header has no such field
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 if this header version has no such field
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):
@@ -42,11 +42,11 @@ cdef class FramePlan:
 
     @property
     def message(self):
-        """Return the class of the message."""
+        """The class of the message."""
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):
-        """Return the frame in `data`; None if bytes are left after the message. Raises the decoding errors of both."""
+        """Return the frame in `data`; None if bytes follow the message. Raises the decoding errors of both plans."""
         cdef Py_ssize_t end
         cdef object frame
         header = self.header.read(data, 0, &end, True, False, NO_LIMITS, gc)

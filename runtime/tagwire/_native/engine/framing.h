@@ -41,44 +41,45 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute whose value is tested for None or emptiness */
-    Py_ssize_t flag;      /* TW_IF_FLAGGED: slot of the bool; if the bool is None, `slot` decides */
+    Py_ssize_t slot;      /* slot of the attribute that is tested for None or emptiness */
+    Py_ssize_t flag;      /* TW_IF_FLAGGED: slot of a bool attribute; if it is None, `slot` decides */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t way;          /* items of objects: the fast path, a tw_way */
-    uint8_t is_usual;     /* a value that depends on no other item except its base, and on which no item depends */
-    uint8_t is_number;    /* lengths, counts, checksums, and all integers that fit in 64 bits */
+    uint8_t way;          /* fast path for items of objects, a tw_way */
+    uint8_t is_usual;     /* whether no item depends on this value, and the value depends on no item except its base */
+    uint8_t is_number;    /* whether the item is a length, count, checksum, or integer of up to 64 bits */
     uint8_t counts_itself;
-    uint8_t algorithm;    /* algorithm of this checksum, or of the checksum that covers everything from here on */
+    uint8_t algorithm;    /* algorithm of this checksum, or of the checksum that begins to cover bytes here */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be compared with `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
-    uint8_t filled;       /* arrays: at least one element is required */
-    uint8_t keep;         /* register for this field's number; for an absent field, it holds `absent` */
-    uint8_t guard;        /* register of the number that decides whether this field is present */
-    /* registers: the attribute's value is base + scale * number; register 1 holds 0, register 2 holds 1 */
+    uint8_t filled;       /* whether the array must have at least one element */
+    uint8_t keep;         /* register that stores this item's number, or `absent` if the item is absent */
+    uint8_t guard;        /* register whose bits decide whether this item is present */
+    /* Registers for converting a number to an attribute: base + scale * number. Register 1 is always 0, register 2
+     * always 1. */
     uint8_t base, scale;
-    uint8_t extent;       /* register of the field's size in bytes */
-    uint8_t counted_by;   /* register of the number of elements; 0 if the array has its own count */
-    uint8_t last;         /* register of the last element's number, if the elements must ascend */
-    uint8_t ordered;      /* arrays: the register `last` of the elements */
-    uint8_t sum;          /* register of the checksum that covers everything from here on */
-    uint8_t packing;      /* register of the number that contains the compression codec */
-    int8_t place;         /* lengths, counts, checksums: index among those of the struct; otherwise -1 */
-    int8_t of;            /* counts: index of the counted item */
-    int8_t measured;      /* `place` of the length that covers only this item, or -1 */
-    int8_t covered;       /* `place` of the checksum that covers everything from here on, or -1 */
+    uint8_t extent;       /* register that holds this item's size in bytes */
+    uint8_t counted_by;   /* register that holds the number of elements; 0 if the array has its own count */
+    uint8_t last;         /* register that holds the last element's number, if elements must ascend */
+    uint8_t ordered;      /* arrays: the elements' register `last` */
+    uint8_t sum;          /* register that holds the checksum of all bytes from this item on */
+    uint8_t packing;      /* register that holds the number with the compression codec */
+    int8_t place;         /* for lengths, counts and checksums: index among these in the struct; otherwise -1 */
+    int8_t of;            /* for counts: index of the counted item */
+    int8_t measured;      /* `place` of the length that covers only this item; -1 if none */
+    int8_t covered;       /* `place` of the checksum that covers all bytes from this item on; -1 if none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number assumed for an absent field */
-    int64_t hidden;       /* bits of this number that objects don't store here: they are dropped, or stored as flags */
+    int64_t absent;       /* the number that is assumed if the item is absent */
+    int64_t hidden;       /* bits of this number that are not part of the attribute's value */
     int64_t packing_mask;
     uint8_t packing_shift;
     PyObject *codecs;     /* tuple of codec names; the first name means uncompressed */
-    Py_ssize_t flag_slot; /* slot of the bool that holds one bit of this number */
+    Py_ssize_t flag_slot; /* slot of a bool attribute that holds one bit of this number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

@@ -5,8 +5,8 @@ on any earlier item. Names are resolved to registers here, so reading looks up n
 """
 
 cdef enum:
-    ZERO = 1  # register that always holds 0; register 0 holds numbers that nothing depends on
-    ONE = 2  # register that always holds 1
+    ZERO = 1  # register that is always 0; register 0 is for numbers on which nothing depends
+    ONE = 2  # register that is always 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
@@ -24,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # registers of names that no item has
+    cdef dict inputs  # registers of numbers that the caller passes, by name
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,7 +33,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Return whether the plan of a struct must be framed."""
+        """Decide whether the plan of a layout must be framed, and return the decision."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier item with this name. If there is none, return that of an input."""
+        """Return the register of the nearest earlier item with this name, or of the input with this name."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -61,7 +61,7 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return the earlier items of the struct that is being built."""
+        """Return the items before the current item in the struct that is being built, by name."""
         return self.scopes[len(self.scopes) - 1]
 
     # ------------------------------------------------------------ structs
@@ -179,7 +179,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Set how a length, count or checksum is checked when reading, and which gap it fills when writing."""
+        """Plan a length, count or checksum: what decoding checks, and which gap encoding fills."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -251,7 +251,7 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Return whether objects store a field. They don't if it is constant or derived from other fields."""
+    """Return whether objects store the value of an item. They don't if it is constant or derived from other items."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
@@ -269,7 +269,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: if its values aren't plain objects, or an item has more than a type."""
+    """Return whether a struct needs framings: if its values aren't plain objects, or items have more than a type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

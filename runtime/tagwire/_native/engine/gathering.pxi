@@ -18,14 +18,14 @@ cdef class Gathering:
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # holds borrowed values while an element is written; otherwise empty
+    cdef object model  # object whose slots hold borrowed values while an element is written
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the bytes returned by `finished`; the writer is then empty
+    cdef bytes done  # the result of `finished`, after which the writer is empty
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -59,12 +59,12 @@ cdef class Gathering:
 
     @property
     def first(self):
-        """Return the offset and timestamp of the first element, if there is one."""
+        """The offset and the timestamp of the first element, if there is one."""
         return self.first_offset, self.first_timestamp
 
     @property
     def size(self):
-        """Return the number of bytes so far, including the reserved bytes."""
+        """The number of bytes so far, including the reserved bytes."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
@@ -73,7 +73,7 @@ cdef class Gathering:
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Return all bytes, including the reserved bytes."""
+        """Return all bytes, including the reserved bytes. The writer is then empty."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -99,7 +99,7 @@ cdef class Gathering:
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write an element from its arguments. Return whether that was possible. The offset None means the next one."""
+        """Write an element, and return whether that was possible. The offset None means the next offset."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -129,7 +129,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # saves creating an int object
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # so no int object is created
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -154,7 +154,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return headers as a tuple if decoding would return equal headers; otherwise None."""
+    """Return a tuple of the headers if decoding would return equal headers; otherwise return None."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -205,7 +205,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return a native `append` for the builder class, which calls `_append` for records that C can't write.
+    """Return an `append` method for the builder class. For records that C can't write, it calls `_append`.
 
     Raises NotNative if the class does not have the required slots.
     """
@@ -231,7 +231,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Write the first record of a builder, and return whether that was possible."""
+    """Write the first record of a builder in C. Return whether that was possible."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -263,7 +263,7 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Store arguments in the order of GIVEN_NAMES, borrowed. Return False if Python must handle the call."""
+    """Store borrowed arguments in the order of GIVEN_NAMES. Return False if Python must handle the call."""
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)

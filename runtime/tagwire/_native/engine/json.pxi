@@ -173,14 +173,14 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Return a message as a dict; None if Python must convert it."""
+        """Return the JSON of a message as a dict; None if Python must convert the message."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Return the message that a dict represents; None if Python must convert it."""
+        """Return the message that a dict represents; None if Python must convert the dict."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -188,7 +188,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule over several fields, so that Python reports the error."""
+        """Return the message; None if it breaks a rule over several fields, which Python then reports."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -216,7 +216,7 @@ cdef class JsonPlan(Owner):
         return text
 
     cdef object read(self, bytes data):
-        """Return the message in JSON text, which is UTF-8; None if Python must read it."""
+        """Return the message that a JSON text represents; None if Python must read the text."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -229,7 +229,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Return a new reference as an object, or None for NULL. Raises the exception that is set, if any."""
+    """Return a new reference as an object. For NULL, return None, or raise the exception if one is set."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
@@ -254,7 +254,7 @@ cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as JSON text, indented for its depth."""
+    """Return a value as JSON text that is indented for this depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
@@ -283,13 +283,13 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Return a message as a dict, or None if Python must convert it. Raises the errors of `encode`."""
+    """Return the JSON of a message as a dict, or None if Python must convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Return the message that a dict represents, or None if Python must convert it."""
+    """Return the message that a dict represents, or None if Python must convert the dict."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
@@ -303,6 +303,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Return the message in JSON text, which is UTF-8, or None if Python must read it."""
+    """Return the message that a JSON text represents, or None if Python must read the text."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

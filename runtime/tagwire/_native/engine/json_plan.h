@@ -17,7 +17,7 @@ typedef struct tw_json_struct tw_json_struct;
 typedef struct {
     const tw_field *field;
     PyObject *key;
-    const char *text;             /* the key as JSON text, followed by a colon */
+    const char *text;             /* the key as JSON text, with quotes and colon */
     Py_ssize_t text_size;
     const tw_json_struct *child;  /* the plan of a struct or of an array's structs; otherwise NULL */
     uint8_t records;              /* whether the field holds records, which Kafka prints as "" */
@@ -40,9 +40,9 @@ typedef struct {
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* index of the attribute in the data class */
-    Py_ssize_t longest;           /* strings: maximum size in bytes; bytes[N]: N; otherwise 0 */
+    Py_ssize_t longest;           /* maximum size of a string in bytes; exact size of bytes[N]; otherwise 0 */
     uint8_t kind;                 /* kind of the value, or of an array's elements */
-    uint8_t number;               /* enums: kind of the number; otherwise unused */
+    uint8_t number;               /* for enums: kind of the number */
     uint8_t dimensions;           /* number of array dimensions; 0 if the value isn't an array */
     uint8_t nullable, required;
     const tw_enum *members;       /* members of an enum; otherwise NULL */

@@ -50,7 +50,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     if (p == first || (*first == '0' && p - first > 1) || x > (uint64_t)INT64_MAX + negative)
         return NULL;
     if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
-        return NULL; /* too many digits, or not an integer */
+        return NULL; /* the number has too many digits or is not an integer */
     x = negative ? 0 - x : x;
     if (!tw_fits(kind, (int64_t)x))
         return NULL;
@@ -70,7 +70,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* an integer, which Python converts, or invalid */
+        return NULL; /* Python converts integers and rejects invalid numbers */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;

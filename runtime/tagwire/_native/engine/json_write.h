@@ -44,8 +44,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write the comma and line break before the next element of an array or object, or the line break before its closing
- * bracket. `is_first`: no element precedes, so no comma is written. */
+/* Write the separator before the next element of an array or object, or before its closing bracket. With an indent,
+ * this includes a line break. If `is_first` is set, no element precedes, so no comma is written. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -103,7 +103,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 #endif
     data = PyUnicode_AsUTF8String(value);
     if (data == NULL) {
-        PyErr_Clear(); /* a lone surrogate, which UTF-8 can't encode */
+        PyErr_Clear(); /* clears the error for a lone surrogate */
         return -1;
     }
     failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));

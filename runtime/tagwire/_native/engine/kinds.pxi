@@ -1,6 +1,6 @@
-"""What plans for objects and plans for columns share: the kinds of types and lengths, and blocks of memory."""
+"""Shared by plans for objects and plans for columns: the kinds of types and lengths, and blocks of memory."""
 
-# The unsigned and the signed kind for each family and width of wire types.
+# For each family and width of wire types, the unsigned kind and the signed kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# Possible types of a length that covers the rest of a struct.
+# The possible types of a length that covers the rest of a struct.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -31,7 +31,7 @@ cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MAR
 
 
 cdef class Block:
-    """Zeroed memory that is freed with this object."""
+    """A block of zeroed memory that is freed with this object."""
 
     cdef void *at
 
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the code of the length that encloses a struct, or None, and the other items."""
+    """Return the code of the length that encloses a struct, or None, and the remaining items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

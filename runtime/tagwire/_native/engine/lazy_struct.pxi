@@ -48,7 +48,7 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may be wrong
+        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may differ
             raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0
 

@@ -12,8 +12,8 @@
 
 /* ---------------------------------------------------------------- quick checks */
 
-/* Return whether a value is one of the small ints that CPython preallocates, which only their address shows. All of
- * these ints fit in an int16. */
+/* Return whether a value is one of the small ints that CPython preallocates, by comparing addresses. All of these ints
+ * fit in an int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
@@ -55,7 +55,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many more bytes a length takes than a short length (up to TW_SHORT); -1 if the length is out of range. */
+/* Return by how many bytes a length is longer than the length of a short value (TW_SHORT); -1 if it is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -110,7 +110,7 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* last short array: in-sync replicas often equal the replicas */
+    PyObject *last = shared->empty_tuple; /* the last short array; in-sync replicas often equal replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -120,7 +120,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
                 return -1;
             all += size;
             last = value;
-            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* null and long lengths depend on the field */
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* the field decides about null and long lengths */
                 last = shared->empty_tuple;
                 size = 0;
             }
@@ -141,8 +141,8 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the size of all items of a struct except those that need a closer check (TW_LOOK_CLOSELY); -1 if any other
- * item needs a slower check. */
+/* Return the size of all items of a struct that can be checked quickly; -1 if one of them needs a slower check. Items
+ * with TW_LOOK_CLOSELY are not included. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -175,7 +175,7 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Choose how measuring checks each item of a struct, whose items must be complete. */
+/* Choose how tw_look_at_items checks each item of a struct. The items must be complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -196,7 +196,7 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the size of a tag section with the known tagged fields that differ from their defaults; -1 if it can't be
+/* Return the size of a tag section, which contains the known fields that differ from their defaults; -1 if it can't be
  * measured. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
@@ -204,7 +204,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* comparing may have run code that changed the slot */
+        PyObject *value = TW_SLOT(object, f->slot); /* read again, since the comparison may change the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
@@ -216,7 +216,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the size of a struct, which the caller holds; -1 if the struct can't be measured, only counted. */
+/* Return the size of a struct, which the caller holds; -1 if encode.h must count the bytes. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;
@@ -259,7 +259,7 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Return the size of an array including its length; -1 if the array can't be measured. The caller holds `tuple`. */
+/* Return the size of an array including its length; -1 if encode.h must count the bytes. The caller holds `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

@@ -27,8 +27,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes, and return its end; NULL if the varint is invalid. Varints of one or two
- * bytes, the most common, have a fast path. */
+/* Read a varint of at most `size` bytes, and return its end; NULL if the varint is invalid. Most varints have one or
+ * two bytes, which take a fast path. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -94,7 +94,8 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return the fast path of an item; TW_ANY_WAY if the item has dependencies other than its base, or another type. */
+/* Return the fast path of an item; TW_ANY_WAY if there is none for its type, or if it has dependencies other than its
+ * base. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;

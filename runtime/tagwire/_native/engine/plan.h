@@ -12,7 +12,7 @@
 enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
     TW_FLOAT64, TW_UUID,
-    /* the width of the following kinds depends on the value */
+    /* Kinds whose width depends on the value. */
     TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT,
     TW_OPTIONAL /* a nullable value of fixed width, described by `element` */
 };
@@ -41,28 +41,27 @@ typedef struct {
 /* A field of a struct; or the elements of an array, which have no slot and no default. */
 struct tw_field {
     uint8_t kind;
-    uint8_t length;       /* strings, bytes, arrays: how the length is written, a tw_length_code */
+    uint8_t length;       /* how the length of a string, bytes or array is written, a tw_length_code */
     uint8_t nullable;     /* whether a string, bytes or array may be null */
-    uint8_t marker;       /* nullable structs and optional values: how null is marked */
-    uint8_t bits;         /* varints: 32 or 64 */
-    uint8_t zigzag;       /* varints: how the sign is encoded, a tw_sign */
-    uint8_t ignorable;    /* missing fields: whether encoding silently drops a value */
+    uint8_t marker;       /* how null is marked in a nullable struct or optional value, a tw_marker */
+    uint8_t bits;         /* for varints: 32 or 64 */
+    uint8_t zigzag;       /* for varints: how the sign is encoded, a tw_sign */
+    uint8_t ignorable;    /* for missing fields: whether encoding silently drops a value */
     uint8_t late;         /* whether an empty slot means the default struct: see lazy_struct.pxi */
-    uint8_t wide;         /* column plans: an unsigned number is stored in the next wider signed type */
+    uint8_t wide;         /* for column plans: whether an unsigned number is stored in the next wider signed type */
     int32_t tag;
-    int32_t run;          /* total bytes of the fixed-width fields that begin here; 0 if an earlier field's run includes
-                           * this field */
-    int32_t run_count;    /* number of fields in `run`; 0 if one is a bool, whose byte must be checked */
+    int32_t run;          /* for the first of consecutive fixed-width fields: their total width; otherwise 0 */
+    int32_t run_count;    /* number of fields in `run`; 0 if one of them is a bool, whose byte must be checked */
     int32_t number;       /* number of the field or element in its plan, which identifies it in traces */
-    int64_t longest;      /* strings, bytes: maximum size in bytes; blocks: exact size */
+    int64_t longest;      /* maximum size of a string or bytes, exact size of a block */
     int64_t minimum;      /* minimum encoded size in bytes */
-    Py_ssize_t slot;      /* offset of the slot in the object; in column plans, the column's index, or -1 for none */
+    Py_ssize_t slot;      /* offset of the slot in objects; in column plans, index of the column, or -1 */
     PyObject *name;       /* attribute name */
-    const tw_field *element; /* arrays: the elements; enums: the integer on the wire */
-    const tw_enum *members;  /* enums: the members */
+    const tw_field *element; /* the elements of an array, or the integer of an enum */
+    const tw_enum *members;  /* the members of an enum */
     const tw_struct *child;
     PyObject *value;      /* the default; NULL if the default is a struct */
-    const tw_fresh *fresh; /* the default if it is a struct */
+    const tw_fresh *fresh; /* the default if it is a struct; otherwise NULL */
     const tw_framing *framing;  /* properties that only record formats have; NULL in other structs */
 };
 
@@ -73,14 +72,14 @@ static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4,
 typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
-    Py_ssize_t slots_size;  /* bytes after the object header if all of them are slots, else 0 */
+    Py_ssize_t slots_size;  /* size of the slots if the object has nothing else after its header; otherwise 0 */
 } tw_class;
 
 /* The values of a struct constructed without arguments. They are copied slot by slot to create a default struct. */
 struct tw_fresh {
     tw_class made;
     Py_ssize_t count;
-    const tw_field *fields; /* only `slot`, `value` and `fresh` are used */
+    const tw_field *fields; /* of each field, only `slot`, `value` and `fresh` are used */
 };
 
 /* How measure.h checks an item. TW_LOOK_WAYS is the number of these ways. */
@@ -91,34 +90,35 @@ typedef struct {
     const tw_field *item;
 } tw_look;
 
-/* The most known tagged fields that a struct can have. Encoding uses one bit of a 64-bit number for each. */
+/* ^ The maximum number of known tagged fields in a struct. Encoding uses one bit of a 64-bit number for each field. */
 #define TW_MOST_TAGGED 64
 
 struct tw_struct {
     tw_class made;
     uint8_t section;
-    uint8_t length;         /* how the struct's own length is written; TW_NO_LENGTH if it has none */
+    uint8_t length;         /* how the length before the struct is written; TW_NO_LENGTH if there is none */
     uint8_t entry_length;   /* how the lengths of entries in an optional buffer are written */
     uint8_t counts_tag;     /* whether these entry lengths include the two bytes of the tag */
-    const tw_field *enclosing; /* the length before the struct; only `name` and `number` are set */
+    const tw_field *enclosing; /* the length before the struct, for traces and errors; only `name` and `number` are
+                                * set */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* how measuring checks the items, grouped by tw_look_way; NULL in framed structs */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* bytes of the items that don't depend on values: fixed widths and short lengths */
+    int64_t looks_width;    /* total size of the fixed widths and short lengths, which do not depend on values */
     const tw_field *tagged; /* tagged fields in ascending order of tags */
     const tw_field *missing; /* fields of the class that do not exist in this version */
-    const tw_field *filled; /* tagged and missing fields whose default decoding must set; in column plans, fields with a
-                             * default if the tag section is empty */
+    const tw_field *filled; /* tagged and missing fields whose default decoding sets; in column plans, fields that get
+                             * their default if the tag section is empty */
     Py_ssize_t unknown_slot; /* slot of the unknown tags; in column plans, -1 if no column has them */
     PyObject *known_tags;   /* frozenset of the known tags */
     const tw_rules *rules;  /* rules over several fields: see rules.h; NULL if the struct has no rules */
     uint8_t framed;         /* whether the items have framings: see framing.h */
     uint8_t shape;          /* Python type of the struct's values: a tw_shape */
-    uint8_t enclosed;       /* whether an item is the length of the struct */
-    uint8_t leaves;         /* whether the values are tuples whose elements hold no references */
+    uint8_t enclosed;       /* whether one of the items is the length of the struct */
+    uint8_t leaves;         /* whether the values are tuples of numbers, strings and bytes */
     uint8_t marks_count;    /* number of lengths, counts and checksums */
-    uint8_t tuple_size;     /* if the values are tuples: their size */
+    uint8_t tuple_size;     /* number of elements if the values are tuples */
     uint8_t atomic;         /* whether objects need no tracking unless they hold views: see tracking.h */
     uint8_t is_short;       /* whether the values are objects and each item has a fast path */
 };
@@ -148,23 +148,23 @@ typedef struct {
  * many elements are valid. */
 typedef struct {
     const uint8_t *start, *p;
-    int64_t count, elements; /* `elements`: how many more elements the limits allow */
-    int64_t last;            /* ordered arrays with an error: the last number that was in order */
+    int64_t count, elements; /* number of valid elements; how many more elements the limits allow */
+    int64_t last;            /* for an ordered array with an error: the last number in order */
 } tw_good;
 
-/* The most arrays that are noted: the last complete array, and the arrays around an error. */
+/* ^ The maximum number of noted arrays: the last complete array, and the arrays that contain the error. */
 #define TW_MOST_GOOD 4
 
 /* A reading position in the bytes of a message, and the limits and options that apply. */
 typedef struct {
     const uint8_t *p, *end, *start;
-    PyObject *views;        /* memoryview of the input, of which bytes fields are slices; NULL: they are copied */
+    PyObject *views;        /* memoryview of the input, if bytes fields become slices of it; otherwise NULL */
     const tw_shared *shared;
-    int64_t elements, unknown_tags, unknown_tag_bytes; /* how much the limits still allow */
+    int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more of each the limits allow */
     int untracked;          /* whether the garbage collector tracks no objects (gc=False) */
     int64_t *known;         /* registers: numbers that other fields of a record format depend on */
     PyObject *limits;       /* the Limits object, for decompression */
-    int packed;             /* whether these bytes were compressed */
+    int packed;             /* whether the bytes were compressed in the input */
     int trusted;            /* whether checksums need no verification */
     const uint8_t *numbers; /* bytes of the last int32 array: see tw_same_numbers */
     PyObject *numbers_tuple;
@@ -185,11 +185,11 @@ typedef struct {
     int counting;
     int64_t *known;         /* registers, as in tw_reader */
     int64_t *highest;       /* for each register, the highest number written relative to it; or NULL */
-    int gap;                /* width of the last varint length, which usually fits the next length */
-    int unsure;             /* whether a rejected value might be accepted by the interpreter */
+    int gap;                /* width of the last length that was a varint, which the next length probably has as well */
+    int unsure;             /* whether the interpreter may accept the value that was rejected */
     int64_t implied;        /* number to write if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected;    /* the size of the last message or 0: allocated as soon as the stack buffer is full */
+    Py_ssize_t expected;    /* bytes to allocate when the stack buffer is full: the size of the last message, or 0 */
     const tw_shared *shared;
 } tw_writer;
 

@@ -5,7 +5,7 @@ further checks.
 """
 
 cdef enum:
-    DEEPEST = 100  # the deepest nesting of structs, since each level takes a frame of the C stack
+    DEEPEST = 100  # the deepest nesting of structs, because each level takes a frame on the C stack
 
 @final
 @no_gc_clear
@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field for the length before a struct, which gives this length a name in traces and errors."""
+        """Return a field for the length before a struct. Its name identifies the length in traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -93,7 +93,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Choose the fields whose default decoding must set."""
+        """Choose the tagged and missing fields whose default decoding must set."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -202,7 +202,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Return the members of an enum as a C struct, which stays valid as long as the list `kept` exists."""
+    """Return the members of an enum as a C struct. The list `kept` keeps the struct alive."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)

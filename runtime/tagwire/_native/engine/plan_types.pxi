@@ -14,7 +14,7 @@ cdef class PlanBuilder(Owner):
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Prepare a field or an element. Called before its type is set."""
+        """Prepare a field or element. This method is called before the type is set."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:

@@ -10,12 +10,12 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* slots of the alternatives that exist in this version */
+    const Py_ssize_t *slots; /* slots of those alternatives that exist in this version */
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* slot of the array */
-    PyObject *keys;          /* tuple of the names of the key attributes */
+    Py_ssize_t slot;         /* slot that holds the array */
+    PyObject *keys;          /* names of the key attributes, a tuple */
 } tw_keyed;
 
 struct tw_rules {
@@ -27,15 +27,15 @@ struct tw_rules {
 /* Return whether two elements of an array have the same key; -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set, or none if there is an unknown tag, which may be an
- * alternative of a newer version. */
+/* Return whether exactly one alternative of a union is set. If no alternative is set, an unknown tag suffices, since it
+ * may be an alternative of a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         PyObject *value = TW_SLOT(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* a deleted attribute */
+            return 0; /* the attribute was deleted */
         present += value != Py_None;
     }
     if (present)

@@ -1,4 +1,4 @@
-"""Make the rules over several fields for a plan (see rules.h), and compare the keys of elements."""
+"""Make the rules over several fields for a plan (see rules.h), and check that keys are unique."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

@@ -14,7 +14,7 @@ enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the last compared struct */
+    PyTypeObject *cls;       /* class of the struct that was compared last */
     const tw_data_class *c;  /* data class of `cls`; NULL if Python compares its objects */
 } tw_comparing;
 

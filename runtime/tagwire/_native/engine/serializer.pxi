@@ -28,10 +28,10 @@ cdef class Plan:
     cdef object source
     cdef int64_t depth
     cdef list types
-    cdef bint framed  # whether it is a record format: see framing.pxi
+    cdef bint framed  # whether the layout is a record format: see framing.pxi
     cdef readonly bint has_rules
-    """Whether there are unions or arrays with unique keys. Then only the interpreter finds the position of an error."""
-    cdef Py_ssize_t last_size  # estimate of the next message's size, used only to allocate memory
+    """Whether there are unions or arrays with unique keys. If so, only the interpreter finds error positions."""
+    cdef Py_ssize_t last_size  # estimated size of the next message, used only to allocate memory
 
     cdef readonly object MESSAGE
     """The data class of the message."""
@@ -80,14 +80,14 @@ cdef class Plan:
         return value, end
 
     def decode_trusted(self, bytes data, *, views=False):
-        """Decode like `decode`, without verifying checksums. For bytes that the engine has just written."""
+        """Return the message in bytes that the engine has just written, without verifying checksums."""
         return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
 
     cdef object read(
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Return the message at `offset`, and store its end in `end`. If `end` is NULL, it must end with the data."""
+        """Return the message at `offset`, and store its end in `end`. If `end` is NULL, no bytes may follow it."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the main loop does not count the depth of structs
+            if tried and depth < self.depth:  # the loop does not count the depth
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,7 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Let the interpreter decode bytes that the plan rejected or can't decode. It skips arrays in `good`."""
+        """Decode in the interpreter what the plan rejected or can't decode, skipping the valid arrays in `good`."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -221,7 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Return the size of a message by writing it without keeping bytes. The interpreter handles what C rejects."""
+        """Return the size of a message by writing it without keeping bytes. If C rejects it, Python decides."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -249,12 +249,12 @@ cdef class Plan:
 
 @final
 cdef class Walk:
-    """The results of reading through a message without creating objects."""
+    """The result of reading through a message without creating objects."""
 
     cdef readonly Py_ssize_t end
     """The end of the message, or the position of the error."""
     cdef readonly bint has_known_tags
-    """Whether the message has tagged fields that this version knows."""
+    """Whether the message has tagged fields that exist in this version."""
     cdef readonly object place
     """The position of the error for `tagwire.interpreter.error_positions`; None if there is no error."""
     cdef readonly list open
@@ -319,13 +319,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Reset the record of which arrays are valid."""
+    """Reset the notes about which arrays are valid."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return how much of each array is valid, as in `LayoutReader.good`, after the main loop rejected the bytes."""
+    """Return how much of each array is valid, in the form of `LayoutReader.good`. Used after an error."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index

@@ -104,12 +104,12 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """Find the small ints that CPython keeps in an array. An address inside the array identifies such an int."""
+        """Find the array in which CPython keeps small ints. An int's address then shows if it is in there."""
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # no other object is in between
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # no other objects in between
         return 0
 
     cdef int learn_uuids(self) except -1:
@@ -129,7 +129,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether a copied memoryview, moved in memory, equals a slice of the original."""
+    """Return whether a copied memoryview can be moved: it must then equal a slice of the original."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -144,7 +144,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return a slot's offset like `checked_slot`. UUID rejects `setattr`, but its slot descriptor can set the slot."""
+    """Return a slot's offset like `checked_slot`. A UUID rejects `setattr`, but its slot descriptor works."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

@@ -14,24 +14,25 @@
 typedef struct {
     int64_t offset, length;
     int32_t kind;
-    int32_t step;  /* index of an element, or tag of a tagged field */
-    /* count of an array or section, size of a tagged field, otherwise 1; TW_SPAN_NULL for null */
+    int32_t step;  /* index of an array element, or tag of a tagged field */
+    /* ^ number of elements or tags, size of a tagged field, otherwise 1; TW_SPAN_NULL for null */
     int32_t value;
-    int32_t after; /* row after all parts of this span; TW_SPAN_OPEN if an error is inside the span */
+    int32_t after; /* number of the row after all parts of the span; TW_SPAN_OPEN if the span contains an error */
 } tw_span;
 
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Span kinds that all plans have. After TW_SPAN_FIELDS, each field of the plan has TW_ROLES kinds. */
+/* The span kinds that are the same in all plans. Each field of the plan has TW_ROLES more kinds, from TW_SPAN_FIELDS
+ * on. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
 typedef struct {
     PyObject *rows;       /* a bytearray; NULL if no rows are requested */
-    tw_span *span;        /* the contents of `rows` */
+    tw_span *span;        /* memory of `rows` as an array of spans */
     int64_t count, room;
-    const uint8_t *start; /* the byte at offset 0 */
+    const uint8_t *start; /* address of the byte at offset 0 */
     int32_t first_kind;   /* added to the kinds of this plan, since rows of several plans may be in one bytearray */
 } tw_spans;
 
@@ -50,7 +51,7 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Prepare to append rows to the existing rows. `start` is the byte at offset 0. */
+/* Prepare to append rows to a bytearray of rows, or to none if `rows` is NULL. `start` is the byte at offset 0. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);

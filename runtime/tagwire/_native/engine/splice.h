@@ -19,11 +19,11 @@ typedef struct {
     Py_ssize_t size;
     int64_t copied;        /* offset up to which the old bytes have been copied */
     const int64_t *marks, *mark;
-    /* lists with an entry per row: a tuple of old values; a tuple of new values, or `drop` */
+    /* ^ lists with an entry per row: `rows` has tuples of old values; `changed` has tuples of new values, or `drop` */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    PyObject *drop, *appended; /* `drop`: marks removed rows; `appended`: tuple of new elements */
-    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* the current row's old and new values, borrowed */
+    PyObject *drop, *appended; /* `drop` is the marker for removed rows, `appended` the tuple of new elements */
+    PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
 
 static int tw_splice_struct(const tw_choice *ch, tw_splice *x);
@@ -37,8 +37,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- cells */
 
-/* Return whether a new value was given for a field that is absent or null, and so has no bytes to replace. The old
- * value of an array is then an empty list, which equals an empty tuple. */
+/* Return whether a value changed that has no bytes to replace, because its field is absent or null. If the field is an
+ * array, its old value is an empty list, which is equal to an empty tuple. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -122,8 +122,8 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the array elements that are rows. `*end` is the offset where the old elements begin, and on return where the
- * last one ends. */
+/* Write the array elements that are rows. On return, `*end` is the offset where the last of the old elements ended;
+ * without elements, it is unchanged. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -159,7 +159,7 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write an array inside a row. Each column has a list of `count` old values and must have a tuple of as many new
+/* Write an array inside a row. Each column has a list of `count` old values, and must have a tuple of `count` new
  * values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
@@ -203,14 +203,14 @@ static int tw_splice_array(const tw_chosen *s, tw_splice *x)
 
 /* ---------------------------------------------------------------- tagged fields */
 
-/* Return whether an absent field gets a value. */
+/* Return whether the new values set a field that was absent. */
 static int tw_is_set(const tw_chosen *s, const tw_splice *x)
 {
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Check that a tag section can be copied unchanged. Return 0, or -1 if it contains a chosen field or must get one,
- * because other entries may then change, too. */
+/* Check that a tag section need not change. Return 0, or -1 if the section contains a chosen field or must get one;
+ * Python then writes the section, since other entries may change, too. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;

@@ -33,7 +33,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* the limited API has no such test, so only decoding leaves objects untracked */
+#else /* the limited API can't check this, so that only decoding leaves objects untracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

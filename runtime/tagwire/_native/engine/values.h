@@ -99,7 +99,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    /* CPython shares strings of one character; PyUnicode_DecodeUTF8 returns the shared objects. */
+    /* The ASCII path is not for strings of one character: CPython shares these objects, and PyUnicode_DecodeUTF8
+     * returns them. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
@@ -113,8 +114,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* Return a view of a part of another view. Changing the address and size of a copied view is three times as fast as
- * slicing; slots.pxi checks at import that it works. */
+/* Return a view of part of another view. The part is made by changing the address and size of a copied view, three
+ * times as fast as slicing. slots.pxi checks in advance that this works. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -321,7 +322,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes. Their length comes first, unless the field's size is fixed. */
+/* Write bytes, preceded by their length unless the field has a fixed size. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -347,7 +348,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* unlike AsUTF8AndSize, keeps no copy in the string */
+    data = PyUnicode_AsUTF8String(text); /* doesn't keep a copy in the string, as AsUTF8AndSize would */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -368,7 +369,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* keeps no copy in the string */
+    data = PyUnicode_AsUTF8String(value); /* doesn't keep a copy in the string */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
@@ -377,8 +378,8 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* Get the buffer of a value that isn't a bytes object; the caller must release the buffer. Bytearrays and
- * one-dimensional views of bytes are used directly. Other buffers are converted to bytes first. */
+/* Get the buffer of a value that isn't an exact bytes object. Bytearrays and one-dimensional views of bytes are used
+ * directly; other values are converted to bytes first. The caller must release the buffer. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;

@@ -13,7 +13,7 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* Where the interpreter continues after an error. The names are from tagwire.interpreter.error_positions. */
+/* The points at which the interpreter continues to find an error, named as in tagwire.interpreter.error_positions. */
 enum tw_site {
     TW_NO_FAULT,
     TW_AT_VALUE,       /* at the first byte of the value at the path */
@@ -29,10 +29,11 @@ typedef struct {
     tw_reader r;           /* after an error: the error's position, the end of its extent, and the remaining limits */
     int64_t depth;         /* how much deeper the limits allow structs to be nested */
     tw_spans spans;
-    int has_known_tags;    /* whether a known tag was read, so a default may have been written explicitly */
+    int has_known_tags;    /* whether a tagged field of the plan was read; its value may be an explicit default */
     int site;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: the path to the error, and the spans that contain it */
+    PyObject *path, *open; /* lists, innermost first: names and indexes that lead to the error, and rows of the spans
+                            * around it */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
@@ -62,7 +63,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* Record that an error is inside a field, an element or a span, while the recursion unwinds. Return -1. */
+/* Record that the error is inside a field, an element or a span. Called while the recursion unwinds. Return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -159,7 +160,7 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read the length of a struct, and limit the reader to it. */
+/* Read the length of a struct, and set the end of the reader to the struct's end. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
@@ -184,7 +185,7 @@ static inline int tw_pass(const tw_field *f, tw_reader *r)
     }
     if (f->length != TW_COMPACT || left < 1 || (uint8_t)(*r->p - 1) >= 0x7F)
         return 0;
-    size = *r->p - 1; /* 0 to 126 */
+    size = *r->p - 1; /* from 0 to 126 */
     if (f->kind == TW_ARRAY && (f->element->kind == TW_INT32 || size == 0) && 4 * size < left && size <= r->elements) {
         r->elements -= size;
         r->p += 1 + 4 * size;
@@ -260,8 +261,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read through structs that can't be null, if no spans are requested. Checks common to all of the structs are done
- * once. */
+/* Read through structs that can't be null. Used if no spans are requested. The depth limit is checked once for all
+ * structs. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;

@@ -8,13 +8,14 @@
 
 #include "engine/plan.h"
 
-/* Big-endian loads and stores. Compilers turn each of these functions into one memory access and a byte swap. */
+/* Big-endian loads and stores. Compilers turn each function into one memory access and a byte swap. */
 static inline uint16_t tw_get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Return whether float32 can hold a number: not if it would be rounded to infinity. NaN and infinities fit. */
+/* Return whether a float32 can hold a number. NaN and infinities fit; finite numbers must not be rounded to
+ * infinity. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -63,7 +64,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* Read a number of an integer kind. For uint64, return the same 64 bits. */
+/* Read a number of an integer kind. A uint64 is returned as the int64 with the same bits. */
 static inline int64_t tw_get_int(int kind, const uint8_t *p)
 {
     switch (kind) {
@@ -87,7 +88,7 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
 /* Write a number of an integer kind. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* one switch for both checks and stores: this is the innermost loop of columns */
+    switch (kind) { /* a single switch, because this is in the innermost loop of encoding columns */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;
@@ -116,7 +117,7 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 
 /* The highest length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
-#define TW_NULL (-1)              /* the length that means null */
+#define TW_NULL (-1)              /* the length that stands for null */
 #define TW_FAULT (-2)
 
 /* Read a varint of at most `size` bytes. Return 0, -1 if the varint is invalid, or TW_PADDED if it is longer than
@@ -131,7 +132,7 @@ static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
             return -1;
         byte = *r->p++;
         if (index == 9 && byte > 1)
-            return -1; /* needs more than 64 bits */
+            return -1; /* the number needs more than 64 bits */
         x |= (uint64_t)(byte & 0x7F) << 7 * index;
         if (byte < 0x80) {
             *value = x;
@@ -190,14 +191,14 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Read a length. Return a number from 0, TW_NULL for null, or TW_FAULT for an invalid length. */
+/* Read a length. Return the length, TW_NULL for null, or TW_FAULT if it is invalid. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
     uint64_t x;
     switch (code) {
     case TW_NO_LENGTH:
-        return r->end - r->p; /* no length means all bytes that are left */
+        return r->end - r->p; /* without a length, the value extends to the end */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
         return n < 0 ? TW_FAULT : n - 1;
@@ -304,7 +305,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* an array that extends to the end has no length */
+        return p; /* arrays that extend to the end have no length */
     }
 }
 
@@ -384,7 +385,7 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
     }
     if (tw_make_room(w, size) < 0)
         return -1;
-    if (size) /* an empty buffer may have a NULL address */
+    if (size) /* `data` may be NULL if there are no bytes */
         memcpy(w->p, data, size);
     w->p += size;
     return 0;
@@ -405,7 +406,7 @@ static inline PyObject *tw_finish(tw_writer *w)
 #ifndef Py_LIMITED_API
     if (w->bytes != NULL) {
         bytes = w->bytes;
-        _PyBytes_Resize(&bytes, used); /* on failure: NULL with an exception */
+        _PyBytes_Resize(&bytes, used); /* sets `bytes` to NULL on failure */
         return bytes;
     }
     return PyBytes_FromStringAndSize((char *)w->start, used);

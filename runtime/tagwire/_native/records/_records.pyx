@@ -98,7 +98,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # once, since growing copies
+            tw_reserve_output(&out, <size_t>expected)  # once, because growing copies
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -248,7 +248,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The encoded records of a new batch, with deltas relative to its offset and its (or the first) timestamp."""
+    """The encoded records of a new batch. Deltas are relative to its offset, and to its or the first timestamp."""
 
     cdef tw_run run
 

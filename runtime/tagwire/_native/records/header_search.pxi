@@ -2,13 +2,13 @@
 
 cdef enum:
     FORMS = 8
-    CHUNK = 1 << 18  # bytes read at once to compute checksums
-    PAGE = 1 << 12  # bytes kept around the end of the last candidate
+    CHUNK = 1 << 18  # bytes that are read at once to compute checksums
+    PAGE = 1 << 12  # size of the cached bytes around the end of the last candidate
 
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # algorithm -1: no checksum
+    int magic, algorithm  # -1: the form has no checksum
 
 
 @final
@@ -26,7 +26,7 @@ cdef class HeaderSearch:
     cdef int count
     cdef tw_sums sums[2]
     cdef uint32_t *before[2]
-    cdef int64_t known[2]  # number of blocks with a known checksum
+    cdef int64_t known[2]  # number of blocks whose checksum is known
     cdef bytes page
     cdef int64_t page_start
 

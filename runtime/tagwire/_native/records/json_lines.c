@@ -4,7 +4,7 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* More characters than a line takes without its prefix, key, value and headers. */
+/* ^ An upper limit for the characters of a line without its prefix, key, value and headers. */
 #define TW_LINE_LETTERS 192
 
 /* Return the most characters that headers can take as JSON. The shortest header has two bytes and becomes `, ["",
@@ -117,7 +117,7 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 }
 
 /* Write the line of the next record as text: offset, timestamp, key, value, headers and attributes, separated by tabs.
- * The result is as for tw_write_line. */
+ * Return 1 or 0, as tw_write_line does. */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;

@@ -22,18 +22,19 @@ typedef struct {
 
 /* A record. The pointers are into the bytes that the record was read from. */
 typedef struct {
-    int64_t timestamp, offset; /* deltas */
-    const uint8_t *body;       /* start of the key's length: what moving a record copies up to `end` */
+    int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
+    const uint8_t *body;       /* where the key begins (with its length); moving a record copies everything from here
+                                * on */
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* TW_NULL for null */
+    int64_t key_size, value_size; /* sizes in bytes; TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
-    uint8_t attributes;        /* 0 in records without attributes */
+    uint8_t attributes;        /* 0 if the record has no attributes byte */
 } tw_magic2_record;
 
 typedef struct {
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* value_size: TW_NULL for null */
+    int64_t key_size, value_size; /* sizes in bytes; `value_size` is TW_NULL for null */
 } tw_magic2_header;
 
 /* The following functions return the end of the bytes that they read, or NULL if the bytes are invalid. */

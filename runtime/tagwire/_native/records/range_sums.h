@@ -7,13 +7,13 @@
 
 #include "engine/crc32c.h"
 
-/* Checksums are kept for beginnings of the file whose size is a multiple of this number of bytes. */
+/* ^ The number of bytes between two positions of the file for which a checksum is kept. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    uint32_t powers[5][256]; /* for each byte of a number n: x to the power of 8n */
+    uint32_t powers[5][256]; /* for each byte of a number n, the byte's factor in x to the power of 8n */
 } tw_sums;
 
 /* Checksums are CRC registers here: they start with 0 and are not inverted. */

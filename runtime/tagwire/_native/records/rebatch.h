@@ -15,7 +15,7 @@ enum tw_fact { TW_IS_LAST = 1, TW_HAS_NO_KEY = 2, TW_HAS_NO_VALUE = 4 };
 typedef struct {
     tw_output out;
     int64_t base_offset, base_timestamp;
-    int has_base;           /* if 0, the first record's timestamp will be the base */
+    int has_base;           /* whether base_timestamp is set; if not, the first record's timestamp becomes the base */
     int64_t count, last_offset, max_timestamp;
 } tw_run;
 
@@ -25,12 +25,12 @@ int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint
 
 /* The totals of the records in a batch. */
 typedef struct {
-    int64_t bytes;          /* total size of keys and values */
-    int64_t nulls;          /* number of null values */
+    int64_t bytes;          /* total size of all keys and values */
+    int64_t nulls;          /* number of records whose value is null */
     int64_t with_headers;
-    /* lowest timestamp that isn't negative, INT64_MAX if none; highest timestamp, INT64_MIN if none */
+    /* ^ lowest timestamp that isn't negative (INT64_MAX if none), and highest timestamp (INT64_MIN if none) */
     int64_t earliest, latest;
-    int64_t first, last;    /* first and last offset */
+    int64_t first, last;    /* offsets of the first and the last record */
     int ascends;            /* whether each offset is higher than the offset before it */
 } tw_totals;
 

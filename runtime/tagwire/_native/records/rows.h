@@ -6,15 +6,16 @@
 
 /* A column of bytes or numbers, whose first row is at index `first` of its buffers. */
 typedef struct {
-    const uint8_t *valid;   /* a bit per row; NULL if no row is null */
+    const uint8_t *valid;   /* validity bits; NULL if no row is null */
     int64_t first;
-    const int32_t *ends;    /* bytes: start of the first row, then the end of each row */
-    const uint8_t *data;    /* bytes: the contents */
-    const int64_t *numbers; /* numbers; if this and `ends` are NULL, all rows are null */
+    const int32_t *ends;    /* for bytes: where the first row begins, then where each row ends */
+    const uint8_t *data;    /* for bytes: the contents of all rows */
+    const int64_t *numbers; /* for numbers; if both `numbers` and `ends` are NULL, all rows are null */
 } tw_column;
 
 typedef struct {
-    tw_column keys, values, timestamps, offsets; /* timestamps in microseconds; without offsets, rows are numbered */
+    /* timestamps are in microseconds; if there are no offsets, rows are numbered from next_offset on */
+    tw_column keys, values, timestamps, offsets;
     tw_column headers;      /* its `ends` are indexes into the columns header_keys and header_values */
     tw_column header_keys, header_values;
     int64_t next_offset;    /* lowest offset allowed for the next row */
