@@ -1,12 +1,12 @@
 """Decode rows of bytes into columns, encode columns as rows of bytes, and handle the rows that the C loops reject.
 
 The fast path reports only success or failure. After a failure, the interpreter converts the row again. It raises an
-error with a position, or accepts the row, for example with `strict=False`. The accepted value is then stored.
+error with a position, or accepts the row, for example with `strict=False`. The result is then stored in the columns.
 """
 
 
 cdef class Conversion:
-    """Converts rows and stores them in `value`, a column of `results`. `results` may have a second column, for errors."""
+    """A converter of rows. It stores results in `value`, a column of `results`, which may also have an error column."""
 
     cdef Shape results
     cdef Table table
@@ -23,16 +23,16 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Set the source of the rows and the options in `d`. Return the object that owns the source."""
+        """Set the source of the rows and the options in `d`. Return an object that keeps the source alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows until one is rejected. Return the error code of this row, or 0 after the last row."""
+        """Convert rows until a row is rejected. Return the error code of this row, or 0 if no row was rejected."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Return the value of a rejected row from the interpreter, or raise its error."""
+        """Convert a rejected row in the interpreter, and return its value. Raises the interpreter's error."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
-        """Return all converted rows. `versions` is an Arrow array of integers, or None for a single version."""
+        """Return all rows after conversion. `versions` is an Arrow array of integers, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -70,7 +70,7 @@ cdef class Conversion:
         self, const tw_conversion *d, tw_frame *frame, int64_t row, int fault, str errors, object first, object source,
         object options,
     ) except -1:
-        """Handle a row that the loop rejected: raise its error, store a null, or store the interpreter's value."""
+        """Handle a row that the C loop rejected: raise its error, store a null, or store the interpreter's value."""
         if fault not in (TW_REFUSED, TW_NO_VERSION, TW_UNTRIED):
             raise_fault(fault, self.name, first + row, self.most)
         error = value = None
@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """A decoder of rows into the columns of `root`. If there is an error column, messages are in its part `value`."""
+    """A decoder of rows into the columns of `root`. Its part `value` has the messages if errors have a column."""
 
     cdef int64_t depth
 
@@ -108,11 +108,11 @@ cdef class Decoder(Conversion):
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are accepted as bytes
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are also bytes
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # otherwise only the interpreter can apply the limits
+        if limits.depth is None or self.depth <= limits.depth:  # with other limits, the interpreter decodes all rows
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -135,7 +135,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # can't fail, since the C loop has read it
+        tw_source_bytes(d.rows, row, &data, &size)  # succeeded in the C loop
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """An encoder of the columns of `message` into the bytes column `value`. `root` may also have an error column."""
+    """An encoder of the columns of `message`. The column `value` of `root` gets the bytes, another column errors."""
 
     cdef Shape shape
 

@@ -35,11 +35,12 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a tag section that isn't empty, or an optional buffer, and set defaults for the fields it left out. */
+/* Read an optional buffer, or a tag section that isn't empty, and store the defaults of the tagged fields that it does
+ * not contain. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
-    uint64_t seen = 0; /* a bit for each known tag */
+    uint64_t seen = 0; /* has a bit for each known tag that was read */
     int64_t left = tw_read_entries(s, r), tag = -1, size;
     int more = left < 0 ? -1 : 1, fault = 0;
     while (more > 0 && (more = tw_next_entry(s, r, &left, &tag, &size)) > 0) {
@@ -138,7 +139,7 @@ static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read a struct, or a value that may be null. */
+/* Read a struct or a value of fixed width, either of which may be null. */
 static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
 {
     int present = tw_is_present(s, &w->r);

@@ -202,7 +202,7 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write a struct, or a value that may be null. Without a marker byte, null means absent. */
+/* Write a struct or a value of fixed width. If it has a marker byte, it may be null; otherwise null is rejected. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -12,13 +12,13 @@ typedef struct {
 /* The arguments for decoding that are common to all rows of a call. */
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* NULL if all rows have the version of `tables[0]` */
-    const tw_struct *const *tables; /* by version, from `low` on; NULL for missing versions */
+    const tw_source *versions;     /* version of each row; NULL if all rows have the version of `tables[0]` */
+    const tw_struct *const *tables; /* plans by version, beginning with version `low`; NULL for missing versions */
     int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits of decoding */
-    int32_t value, error;          /* columns of the result; `error` is -1 if there is none */
-    int nulls_bad;                 /* a rejected row becomes null immediately */
-    int tried;                     /* decoding: if 0, every row is left to the interpreter */
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits for each row */
+    int32_t value, error;          /* columns of the result; `error` is -1 without an error column */
+    int nulls_bad;                 /* whether a rejected row becomes null without asking the interpreter */
+    int tried;                     /* for decoding: 0 if all rows are left to the interpreter */
 } tw_conversion;
 
 typedef struct {
@@ -28,7 +28,8 @@ typedef struct {
     const tw_source *sources;  /* for each column, where its values come from */
 } tw_emitter;
 
-/* Convert rows from *row on, up to the first rejected row. Then *row is that row, and the frame ends before it. */
+/* Convert rows, beginning with row `*row`, up to the first row that must be left to Python. Return 0, or the error code
+ * of this row, whose number is then in `*row`. The frame ends before this row. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef class Shape(Owner):
-    """The columns of a tree, each before its children, and the levels in which columns grow together."""
+    """A tree of columns as a table: each column before its children, with the levels in which columns grow together."""
 
     cdef readonly object root
     cdef list nodes

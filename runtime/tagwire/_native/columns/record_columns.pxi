@@ -19,7 +19,7 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for batches of one format: for their records, or with `headers_only` only for their headers.
+    """The plan for batches of one format. With `headers_only`, their records are not read.
 
     With `verified`, the checksums of batches are verified even if only their headers are read.
     """

@@ -91,7 +91,7 @@ cdef PyMethodDef ENCODED_SIZE
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
-    """Fill in a method definition. `doc` begins with the signature."""
+    """Fill in a method definition. The docstring `doc` must begin with the signature."""
     method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, flags, doc
     return 0
 

@@ -10,7 +10,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing(Owner):
-    """The chosen paths of a selection in one version of its message. Raises NotNative."""
+    """The C structs for the paths of a selection, in one version of its message. Raises NotNative."""
 
     cdef const tw_choice *root
     cdef Plan plan

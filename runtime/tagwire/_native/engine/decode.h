@@ -33,7 +33,7 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tag section or an optional buffer into slots and unknown tags. */
+/* Read a tag section or an optional buffer: known fields into the object's slots, all others into `*unknown`. */
 static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
     int64_t left = tw_read_entries(s, r), tag = -1, size;
@@ -150,7 +150,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
-/* Read a struct, or a value that may be null. */
+/* Read a struct or a value of fixed width, either of which may be null. */
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);

@@ -151,7 +151,8 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct, or a value that may be null. Without a marker byte, null means absent; the caller has handled that. */
+/* Write a struct or a value of fixed width. If it has a marker byte, it may be null; otherwise the caller must have
+ * handled null. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {

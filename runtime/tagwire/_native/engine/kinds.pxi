@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """A base class whose `kept` keeps the objects alive that a plan points to."""
+    """A base class for owners of plans. `kept` keeps the objects alive that a plan points to."""
 
     cdef list kept
 

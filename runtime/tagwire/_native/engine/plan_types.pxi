@@ -48,7 +48,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields on the wire."""
+        """Return the fields for a struct's items on the wire."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index
         for index, item in enumerate(items):
@@ -102,7 +102,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join consecutive fixed-width fields into runs, which need only one size check. Fields in `apart` stay single."""
+    """Join consecutive fields of fixed width into runs, which need one size check. Fields in `apart` are excluded."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -113,14 +113,15 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Walk over a tagged field's value, after tag and size. Its entry began at `entry`, after that of tag `last`. */
+/* Read through the value of a tagged field, whose tag and size have been read. The field's entry began at `entry`;
+ * `last` is the tag before it. */
 static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
 {
     const tw_field *f = tw_find_tag(s, tag);
     return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
 }
 
-/* Walk over the entries of a tag section or an optional buffer. Return their number, or -1. */
+/* Read through the entries of a tag section or an optional buffer. Return the number of entries, or -1 for an error. */
 static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
 {
     int64_t tag = -1, size;

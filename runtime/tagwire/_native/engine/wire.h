@@ -242,7 +242,7 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-/* Return the known tagged field with this tag, or NULL. */
+/* Return the known tagged field with this tag; NULL if the struct has none. */
 static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
 {
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)
@@ -251,14 +251,15 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read how many entries a tag section has; an optional buffer has no count. */
+/* Read the number of entries in a tag section. Return 0 for an optional buffer, which has no count. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
 }
 
-/* Read tag and size of the next entry of a tag section, which has `left` more, or of an optional buffer. `tag` is that of
- * the entry before. Return 1, 0 at the end, or -1 for an error. */
+/* Read the tag and the size of the next entry in a tag section or optional buffer. `*left` is the number of entries
+ * left in a tag section; `*tag` must be the tag of the entry before. Return 1, 0 if there are no more entries, or -1
+ * for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;
@@ -282,7 +283,8 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
     return *size < 0 || *size > r->end - r->p ? -1 : 1;
 }
 
-#define TW_LENGTH_WIDTH 5 /* the most bytes of a length */
+/* The maximum width of a length in bytes. */
+#define TW_LENGTH_WIDTH 5
 
 /* Write a length at `p`, where there is room. Return the end of the output; NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
@@ -309,7 +311,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     }
 }
 
-/* Write the length of null, for which there is room. Return the end. */
+/* Write the length that stands for null at `p`, where there is room. Return the end of the output. */
 static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
 {
     switch (code) {
@@ -320,7 +322,7 @@ static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
         tw_put32(p, 0xFFFFFFFF);
         return p + 4;
     default:
-        *p = code != TW_COMPACT; /* zig-zag varint: 1 */
+        *p = code != TW_COMPACT; /* 0 if compact; otherwise 1, the zig-zag varint for -1 */
         return p + 1;
     }
 }
@@ -429,7 +431,7 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Replace the gap of `gap` bytes at `at` by `width` bytes; the bytes after it move if the width differs. */
+/* Write `width` bytes into the gap of `gap` bytes at `at`. If the widths differ, the bytes after the gap are moved. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
@@ -446,7 +448,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with the number of bytes after it, minus `uncounted`. */
+/* Fill the gap at `place` with the number of bytes after the gap, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
