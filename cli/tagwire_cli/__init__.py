@@ -1,1 +1,1 @@
-"""The command line. Needs the extra `cli`; commands that read specs also need the extra `generate`."""
+"""The command line. Requires the extra `cli`; commands that read specs also require the extra `generate`."""

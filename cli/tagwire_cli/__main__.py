@@ -1,4 +1,4 @@
-"""The entry point of `tagwire`."""
+"""The entry point of the command `tagwire`."""
 
 import io
 import sys
@@ -17,8 +17,8 @@ _EXTRAS: Final = {
 
 
 def main() -> None:
-    """Run `tagwire`; exits with 0 (fine), 1 (findings or bad data) or 2 (usage)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # takes half the time of importing click
+    """Run `tagwire`; exit with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
+    if sys.argv[1:] in (["--version"], ["-V"]):  # handled here, because importing click would double the time
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")

@@ -1,4 +1,4 @@
-"""`tagwire` itself: the table of commands, and the error handling that they share.
+"""The command `tagwire`: its table of subcommands, and the error handling that they share.
 
 To add a command, write its module (see `tagwire_cli.command_table`) and add a row to `tagwire_cli.sections`.
 """
@@ -17,11 +17,11 @@ from tagwire_cli.paths import UnreadableFileError
 from tagwire_cli.sections import SECTIONS
 
 COMMANDS: Final = {name: module for section in SECTIONS for name, module in section.commands.items()}
-"""Name to module, in the order of `tagwire --help`."""
+"""Module names by command name, in the order of `tagwire --help`."""
 
 
 class _Commands(CommandTable):
-    """The command table. Prints a TagwireError of any command, with exit status 1 or 2."""
+    """The table of subcommands. A TagwireError from any of them is printed, and sets the exit status to 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -31,11 +31,11 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
+            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the whole help text
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits silently
+            if error.errno == errno.EPIPE:  # the reader has closed the pipe, and click exits silently
                 raise
             said = error.strerror or error
             say_error(said if error.filename is None else f"{error.filename}: {said}")

@@ -1,10 +1,10 @@
-"""A command group whose commands are modules, listed in tables: `tagwire`, `tagwire log`, `tagwire spark`.
+"""A group of commands that are modules and are listed in tables: `tagwire`, `tagwire log`, `tagwire spark`.
 
-A command's module has a click command called `command`. It is imported when it is used, and imports slow modules inside
-its function: `--help` is fast, and one command does not need the extra of another.
+A command's module defines a click command called `command`. The module is imported when the command is used, and
+imports slow modules inside functions. So `--help` is fast, and a command doesn't require the extras of other commands.
 
-Overriding one method is enough for help sections. cloup and rich-click have them too, but would replace all other help,
-and truncate or wrap it differently.
+Help sections need only one overridden method. cloup and rich-click also have sections, but would replace all other
+help, and truncate or wrap it differently.
 """
 
 import importlib
@@ -17,13 +17,13 @@ from tagwire.text_format import suggestion
 from tagwire_cli.output.exit_status import epilog
 
 _WHOLE: Final = 1000
-"""A length that no summary exceeds, because click truncates summaries to this length."""
+"""Greater than the length of any summary, because click truncates summaries to this length."""
 
 
 class CommandTable(click.Group):
-    """The commands of `sections`: title to a table of names and modules, in order.
+    """A command group. `sections` maps each title to command names and their modules, in the order of the help.
 
-    An unknown name is reported with the most similar name, or with the help.
+    For an unknown command, the error suggests the most similar name, or else the help.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
@@ -45,7 +45,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section with the whole first sentence of each command, in one column for all sections."""
+        """Write each section with the first sentence of each command in full; all sections have the same columns."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

@@ -1,4 +1,4 @@
-"""Path arguments to read: a missing or unreadable path is a usage error with uniform wording."""
+"""Path arguments. For all commands, a path that is missing or can't be read is a usage error with the same wording."""
 
 import errno
 import os
@@ -13,16 +13,16 @@ import click
 from tagwire.errors import TagwireError
 
 _COPIES: Final[list[str]] = []
-"""The temporary copy of standard input, for commands that read it as a file."""
+"""The path of the temporary copy of standard input, for commands that read standard input as a file."""
 
 
 def given_name(text: str) -> str:
-    """Write `standard input` for the path of its temporary copy."""
+    """Replace the path of the temporary copy of standard input by `standard input`."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
 class UnreadableFileError(TagwireError):
-    """A file or folder that is missing or can't be opened; a usage error (exit status 2)."""
+    """Raised for a file or folder that is missing or can't be opened: a usage error (exit status 2)."""
 
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
@@ -40,7 +40,7 @@ class UnreadableFileError(TagwireError):
 
 
 class InputPath(click.Path):
-    """A file or folder that must exist and be readable; the value is a Path, or a string with `is_text`."""
+    """A file or folder that must exist and be readable. The value is a Path, or a string with `is_text`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """With `allow_dash`, the command itself reads `-`; with `stdin_name`, `-` becomes a file of that name."""
+        """With `allow_dash`, the command reads `-` itself; with `stdin_name`, `-` becomes a file with that name."""
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
         self.stdin_name = stdin_name
@@ -69,7 +69,7 @@ class InputPath(click.Path):
             raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
 
     def _spooled(self, ctx: click.Context) -> str:
-        """Copy standard input to a temporary file, which exists until the command ends."""
+        """Copy standard input to a temporary file that exists until the command ends."""
         folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
         folder.mkdir()
         path = folder / self.stdin_name

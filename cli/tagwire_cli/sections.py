@@ -1,11 +1,11 @@
-"""The commands of `tagwire` by section, in the order of `tagwire --help`."""
+"""The commands of `tagwire`, grouped by section, in the order of `tagwire --help`."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
 class Section(NamedTuple):
-    """Related commands, name to module."""
+    """A group of related commands, with the module of each command by name."""
 
     title: str
     commands: Mapping[str, str]

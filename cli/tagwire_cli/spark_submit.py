@@ -1,4 +1,4 @@
-"""A script for spark-submit that runs `tagwire spark` with its arguments. `tagwire spark --script` prints its path."""
+"""Run `tagwire spark` with the script's arguments. `tagwire spark --script` prints this path for spark-submit."""
 
 import sys
 

@@ -1,1 +1,1 @@
-"""Parse command lines: options, packages and messages, log paths, and shell completion."""
+"""Parse command lines: options, packages, messages, log paths, and shell completion."""

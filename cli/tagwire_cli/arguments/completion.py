@@ -1,7 +1,7 @@
-"""Shell completion: messages, versions, rules, packages, limits.
+"""Shell completion of messages, versions, rules, packages and limits.
 
-click calls these functions while a user types, so they are quick (a message's class is loaded only for its versions)
-and never fail: without candidates, or with broken project settings, they return nothing.
+click calls these functions while a user types, so they are fast (a message class is loaded only to list its versions).
+They never fail: without candidates, or with broken project settings, they return nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ Items = list[CompletionItem]
 Offer = Callable[[click.Context, click.Parameter, str], Items]
 
 _FILES: Final = CompletionItem("", type="file")
-"""The shell's own completion of file names."""
+"""Tells the shell to complete file names itself."""
 
 
 def _quiet(offer: Offer) -> Offer:
@@ -36,7 +36,7 @@ def _quiet(offer: Offer) -> Offer:
 
 
 def _starting(texts: Iterable[str], incomplete: str) -> Items:
-    """Return the candidates that begin with the typed text, ignoring case."""
+    """Return the candidates that begin with the typed text, in any case."""
     return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
 
 
@@ -48,15 +48,15 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the versions of the message in the argument NAME."""
-    # An option that still lacks its value stops click's parser, so the message name is among the unparsed words.
+    """Complete the versions of the message that the argument NAME names."""
+    # If an option still lacks its value, click's parser has stopped, and the message name is among the unparsed words.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION or API VERSION, if the options require them, followed by FILE."""
+    """Complete MESSAGE VERSION or API VERSION, if the options require such words, and then FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
@@ -73,19 +73,19 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the kinds of messages in the package."""
+    """Complete the message kinds of the package."""
     return _of_classes(ctx, "KIND", incomplete)
 
 
 @_quiet
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the components in the package."""
+    """Complete the component names of the package."""
     return _of_classes(ctx, "COMPONENT", incomplete)
 
 
 @_quiet
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete rule ids, with their titles."""
+    """Complete rule IDs and show their titles."""
     from tagwire.log.rules import RULES as LOG_RULES
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
@@ -96,7 +96,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of limits, each with `=`; the user types the number."""
+    """Complete the names of limits, each followed by `=`; the user types the number."""
     from tagwire.limits import Limits
 
     return _starting([f"{name}=" for name in Limits.__slots__], incomplete)
@@ -104,7 +104,7 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the packages of this project's sets, and tagwire's own."""
+    """Complete the packages of this project's spec sets, and the packages that tagwire includes."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
     return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
@@ -112,7 +112,7 @@ def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the packages of this project's sets."""
+    """Complete the packages of this project's spec sets."""
     return _starting(_sets(), incomplete)
 
 

@@ -1,4 +1,4 @@
-"""Names of record formats on the command line. An unknown name is a usage error, before any input is read."""
+"""Parse names of record formats on the command line. An unknown name is a usage error, before any input is read."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """The name of a record format; for input, also `auto` or several names with commas."""
+    """The name of a record format. For input, `auto` and several names with commas are also allowed."""
 
     name = "format"
 
@@ -35,7 +35,7 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the names, and `auto` for input."""
+        """Complete the format names, and for input also `auto`."""
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]
@@ -43,7 +43,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
+    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a format name."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:

@@ -15,13 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """Add the argument PATH..., as Path objects that exist; `-` is a segment on standard input."""
+    """Add the argument PATH..., which must exist; `-` is a segment on standard input. The command gets Path objects."""
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 
 def format_option(function: F) -> F:
-    """Add the options `--format` and `--only-format`; the command gets both as one FormatSet, `format`."""
+    """Add `--format` and `--only-format`. The command gets both options as one FormatSet, `format`."""
     return only_format_option(
         click.option(
             "--record-format",
@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`, which makes `format_option` read records as Kafka does."""
+    """Add the option `--lenient`. With it, the formats from `format_option` accept what Kafka accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,
@@ -60,7 +60,7 @@ def _with_formats(function: F) -> F:
 
 
 def output_options(function: F) -> F:
-    """Add the options `--output` and `--resume` of commands that write partitions."""
+    """Add the options `--output` and `--resume`, for commands that write partitions."""
     for option in (
         click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
         click.option(
@@ -76,7 +76,7 @@ def output_options(function: F) -> F:
 
 
 def conversion_options(function: F) -> F:
-    """Add the options for new batches: codec and size."""
+    """Add the options for the codec and size of new batches."""
     codecs = click.Choice(CODEC_NAMES)
     for option in (
         click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
@@ -90,12 +90,12 @@ def conversion_options(function: F) -> F:
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
-    """Add the option `--to`, with more settings for click."""
+    """Add the option `--to`; `more` are further arguments for click."""
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 
 def whatif_options(function: F) -> F:
-    """Add the options of `tagwire whatif` and of its Spark job."""
+    """Add the options that `tagwire whatif` and its Spark job share."""
     against_help = "The format to compare with; default: the format of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (

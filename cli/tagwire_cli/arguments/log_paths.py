@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in and below folders, and files as segments. Raises LogPathError for an empty folder."""
+    """Yield the partitions in and below folders, and each file as a segment. Raises LogPathError for empty folders."""
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -27,14 +27,14 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments of a partition, preceded by a metadata log's snapshots; for a segment, only the segment."""
+    """Return the segments of a partition, after its metadata snapshots. For a segment, return only that segment."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":
-    """Return the partitions in and below a folder. Raises LogPathError for a file, and if there are none."""
+    """Return the partitions in and below a folder. Raises LogPathError if there are none, or for a file."""
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
@@ -46,29 +46,29 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the target folder of a partition, which has the partition's name or its path below `path`."""
+    """Return the output folder of a partition, named after the partition or its path below `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
 
 
 class Work(NamedTuple):
-    """The partitions to write for one path."""
+    """The partitions of one path argument, and where to write them."""
 
     path: Path
     found: "list[Partition]"
-    """All partitions in and below the path."""
+    """All partitions in and below the path, including those already written."""
     left: "list[tuple[Partition, Path]]"
-    """The partitions to write, with their target folders."""
+    """The partitions that are not yet written, with their output folders."""
 
 
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Return the partitions to write, without existing ones if `resumes`; `place` returns their targets.
+    """Return the partitions to write. `place` returns their targets; with `resumes`, existing targets are skipped.
 
-    Raises LogPathError before anything is written: for two partitions with one target, an existing target, a path
-    without partitions, and a file.
+    Raises LogPathError before anything is written: for two partitions with the same target, an existing target, a path
+    without partitions, and a path of a file.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing
@@ -91,7 +91,7 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the log folders at and below a path, with their targets; empty if the path is a partition."""
+    """Return the folders that contain partitions, at and below a path, with their targets; none for a partition."""
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 
@@ -100,9 +100,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """Yield a function to call with the number of bytes read since the last call; None without a terminal.
+    """Yield a function that takes the number of bytes read since its last call; None without a terminal.
 
-    Segments are read `rounds` times. `prints_all_along` is passed to `progress_bar`.
+    Each segment is read `rounds` times. `prints_all_along` is passed to `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

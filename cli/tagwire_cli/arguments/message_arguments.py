@@ -1,4 +1,4 @@
-"""Parse the arguments before FILE that identify the input: MESSAGE VERSION, or API VERSION for a response."""
+"""Parse the arguments before FILE that identify a message: MESSAGE VERSION, or API VERSION for a response."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return class and version of MESSAGE VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
+    """Return the class and version of MESSAGE VERSION, and the other words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -26,16 +26,16 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the response to API VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
+    """Return the class and version of a response, and the other words. Raises click.UsageError, with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # a fallback may have another version than the request
+    if message.FALLBACK is None:  # a response with a fallback may have another version than its request
         require_version(message, version)
     return message, version, rest
 
 
 def one_file(words: Sequence[str]) -> str:
-    """Return the FILE argument, or "-" for standard input. Raises click.UsageError for a second file."""
+    """Return the FILE argument; "-" (standard input) without one. Raises click.UsageError for a second file."""
     if len(words) > 1:
         raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
     return words[0] if words else "-"

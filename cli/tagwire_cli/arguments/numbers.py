@@ -1,17 +1,17 @@
-"""Numbers on the command line."""
+"""Parse numbers on the command line."""
 
 from typing import Any, Final
 
 import click
 
 _LONGEST: Final = 1_000_000
-"""The maximum number of seconds, about eleven days; the operating system's polling accepts only twice as much."""
+"""The maximum number of seconds, about eleven days. The operating system can poll for only about twice as long."""
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number that a string of fewer than 20 ASCII digits gives; None for any other string.
+    """Return the number in a string of 1 to 19 ASCII digits; None for any other string.
 
-    `int` also accepts digits of other scripts, signs, blanks and underscores, and raises for thousands of digits.
+    `int` also accepts digits of other scripts, signs, blanks and underscores, and fails for thousands of digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 

@@ -1,4 +1,4 @@
-"""The options that commands of every kind share, such as the package and input limits."""
+"""The options that many commands share, such as the package and input limits."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 KINDS: Final = ("request", "response", "message")
-"""The kinds of frames: a header and a request, a header and a response, a message without a header."""
+"""The kinds of frames: header and request, header and response, or a message without a header."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def package_option(function: F) -> F:
-    """Add the option `--package`, for `find_registry`."""
+    """Add the option `--package`, whose value `find_registry` accepts."""
     return click.option(
         "--package",
         metavar="NAME",
@@ -29,7 +29,7 @@ def package_option(function: F) -> F:
 
 
 def limit_option(function: F) -> F:
-    """Add the option `--limit`, for `limits_of`."""
+    """Add the option `--limit`, whose values `limits_of` parses."""
     return click.option(
         "--limit",
         "limits",
@@ -41,7 +41,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the options of this call that a command in a hint must repeat, so that it reads the same input."""
+    """Return the current options that a suggested command must repeat in order to read the same input."""
     given = click.get_current_context().params
     words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
@@ -52,7 +52,7 @@ def repeated_options() -> list[str]:
 
 
 def file_option(function: F) -> F:
-    """Add the option `--file`, for commands whose arguments have another meaning."""
+    """Add the option `--file`, for commands whose arguments are not files."""
     return click.option(
         "--file",
         metavar="FILE",
@@ -65,17 +65,17 @@ def file_option(function: F) -> F:
 def frames_option(
     kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
 ) -> Callable[[F], F]:
-    """Add the option `--frames`, with the alias `--frame`, as `kind`: one of `kinds`, or None if it is not given."""
+    """Add the option `--frames`, or `--frame`. The command gets `kind`: one of `kinds`, or None without the option."""
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 
 def json_lines_option(function: F) -> F:
-    """Add the option `--json`, with the alias `--jsonl`, of commands that print lines of JSON."""
+    """Add the option `--json`, or `--jsonl`, for commands that print one JSON object per line."""
     return click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
 
 
 def port_option(function: F) -> F:
-    """Add the option `--port` for network captures."""
+    """Add the option `--port`, for network captures."""
     return click.option(
         "--port",
         type=click.IntRange(1, 65535),
@@ -86,7 +86,7 @@ def port_option(function: F) -> F:
 
 
 def capture_options(function: F) -> F:
-    """Add the options `--capture`, as `is_capture`, `--where`, for `input.filters.frame_test`, and `--port`."""
+    """Add `--capture` (as `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
     where = click.option(
         "--where",
         metavar="FILTER",
@@ -97,7 +97,7 @@ def capture_options(function: F) -> F:
 
 
 def requests_option(function: F) -> F:
-    """Add the option `--requests`, as `requests_file`: see `tagwire_cli.input.request_stream`."""
+    """Add the option `--requests`, as `requests_file`; `tagwire_cli.input.request_stream` reads the file."""
     return click.option(
         "--requests",
         "requests_file",
@@ -108,7 +108,7 @@ def requests_option(function: F) -> F:
 
 
 def selection_options(hex_help: str) -> Callable[[F], F]:
-    """Add the input options of `get` and `set`: file, frames, hex, limits and package."""
+    """Add the input options that `get` and `set` share: file, frames, hex, limits and package."""
 
     def add(function: F) -> F:
         function = limit_option(package_option(function))
@@ -119,7 +119,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 
 
 def show_sensitive_option(function: F) -> F:
-    """Add the option `--show-sensitive`, which shows secrets while the command runs."""
+    """Add the option `--show-sensitive`, which disables the hiding of secrets while the command runs."""
 
     def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
         if is_asked:

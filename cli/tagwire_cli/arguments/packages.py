@@ -1,7 +1,7 @@
-"""Find the generated package of a command, and its messages by name.
+"""Find a command's generated package, and messages in the package by name.
 
-The default package has Kafka's messages, unless `--package` or the spec sets of the current project name another.
-Errors here are usage errors (exit 2), not bad data.
+By default, this is the package of the current project's first spec set, or else the package with Kafka's messages.
+Errors here are usage errors (exit status 2), not bad data.
 """
 
 import importlib
@@ -31,8 +31,8 @@ _ALL: Final = "`tagwire messages` lists all messages"
 def find_registry(package: str | None) -> "Registry":
     """Return the registry of `package`, or of the default package if it is None.
 
-    A package of this project's spec sets is found in the set's output folder, installed or not. Raises
-    click.BadParameter for a package that can't be imported or is not a generated one, SettingsError for bad settings.
+    A package of this project's spec sets is found in the set's output folder, even if it isn't installed. Raises
+    click.BadParameter for a package that can't be imported or isn't generated, SettingsError for invalid settings.
     """
     from tagwire.frames.registry import Registry
 
@@ -58,21 +58,21 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    """Return the package's name, and append the output folder of its spec set to the import path."""
+    """Return the name of the package, after adding its spec set's output folder to the import path."""
     from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # Append the folder, so that installed packages take precedence over everything in it.
+    # Append the folder to the end, so that installed packages take precedence over modules in the folder.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """Return the message class of this name. Raises click.BadParameter with similar names, and for a record format."""
+    """Return the message with this name. Raises click.BadParameter with similar names, and for a record format."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -81,7 +81,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format of this name. Raises click.BadParameter with similar names."""
+    """Return the message or record format with this name. Raises click.BadParameter with similar names."""
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -93,7 +93,7 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
 
 
 def _record_format_hint(name: str) -> str:
-    """Return the command for a record format, given as `v2` or by its name; empty for any other name."""
+    """Return a hint with the command for a record format, named `v2` or by class; empty for any other name."""
     import tagwire_records
 
     for known in tagwire_records.registry.names():
@@ -103,7 +103,7 @@ def _record_format_hint(name: str) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of the request and the response of an API, given by name or key; empty for other text."""
+    """Return the names of an API's request and response, given its name or key; empty if there is no such API."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:
@@ -113,21 +113,21 @@ def _messages_of_api(registry: "Registry", text: str) -> list[str]:
 
 
 def require_headers(registry: "Registry") -> None:
-    """Raise click.UsageError for a package without headers."""
+    """Raise click.UsageError if a package has no headers."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
             raise click.UsageError(f"this package has no {name}; use --frames message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:
-    """Raise click.BadParameter, with the supported versions, for a version that the message does not have."""
+    """Raise click.BadParameter with the supported versions if a message doesn't have a version."""
     if version not in message.VERSIONS:
         supported = f"supported versions are {message.VERSIONS}"
         raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")
 
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
-    """Return the response of an API, by key or as `Metadata`, `MetadataRequest` or `MetadataResponse`."""
+    """Return the response of an API, given as `Metadata`, `MetadataRequest`, `MetadataResponse` or its key."""
     from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)

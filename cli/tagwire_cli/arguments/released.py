@@ -1,4 +1,4 @@
-"""Find the released specs of a folder, in its lock file and a git revision, for commands that change specs."""
+"""Find the released specs of a folder in a lock file and in a git revision, for commands that change specs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """Return the releases in the lock file of the folder's set, and in a revision if given.
+    """Return the releases in the lock file of the folder's spec set and, if given, in a git revision.
 
-    Raises click.UsageError for a revision that git can't show.
+    Raises click.UsageError if git can't show the revision.
     """
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at

@@ -12,14 +12,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Location(click.Path):
-    """A path that exists, or a URL, which stays a string."""
+    """An existing path, or a URL, which stays a string and is not checked."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A JSON object, or @FILE with an object. Errors never show the content."""
+    """A JSON object, or @FILE for a file that contains one. Errors never show the content, which may be secret."""
 
     name = "json"
 
@@ -40,20 +40,20 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
 
 
 def location_argument(function: F) -> F:
-    """Add the argument PATH..., as Path objects that exist and as URLs."""
+    """Add the argument PATH..., for existing paths (as Path objects) and URLs (as strings)."""
     return click.argument(
         "paths", nargs=-1, required=True, metavar="PATH...", type=Location(exists=True, path_type=Path)
     )(function)
 
 
 def storage_option(function: F) -> F:
-    """Add the option `--storage-options`."""
+    """Add the option `--storage-options`, for the file system of URLs."""
     text = "What the file system of a URL takes, such as credentials, as a JSON object; @FILE reads it from a file."
     return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
 
 def spark_options(function: F) -> F:
-    """Add the options `--master`, `--remote` and `--conf`."""
+    """Add the options for the Spark session: `--master`, `--remote` and `--conf`."""
     for option in (
         click.option(
             "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Set a Spark property; may be repeated."
@@ -66,7 +66,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add the options `--output`, the folder or URL that a job creates, and `--work`."""
+    """Add `--output`, the folder or URL that a job creates, and `--work`, the folder for output before an upload."""
     output = click.option(
         *("--output", "output"),
         required=True,
@@ -85,7 +85,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 @contextmanager
 def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
-    """Open the session that these options describe. Raises MissingExtraError, PipelineError."""
+    """Open the Spark session that the options describe. Raises MissingExtraError, PipelineError."""
     from tagwire_spark.session import session_of_command
 
     if master and remote:

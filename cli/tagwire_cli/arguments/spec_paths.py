@@ -1,4 +1,4 @@
-"""Resolve a command's path arguments to spec files and folders: paths, or the project's spec sets."""
+"""Turn a command's path arguments into spec files and folders; without arguments, use the project's spec sets."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ STDIN: Final = "-"
 
 
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """Return the paths to read, each once, relative to the current folder.
+    """Return the paths of specs to read, each once, relative to the current folder.
 
-    Without any path, these are the folders of all spec sets; raises SettingsError outside of a project. A folder above
-    spec sets stands for these sets and the specs directly in the folder. The project's own folder stands for its sets
-    only, because it has other JSON files. Any other path is returned unchanged.
+    Without arguments, these are the folders of all spec sets; outside of a project, raises SettingsError. A folder
+    above spec sets means those sets, and the specs directly in the folder. The project's root folder means only its
+    sets, because it contains other JSON files. Any other path is returned unchanged.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -45,7 +45,7 @@ _OPTIONS: Final = (
 
 
 def field_options(function: F) -> F:
-    """Add the options that describe a new field, `--against` and `--dry-run`."""
+    """Add the options that describe a new field, and the options `--against` and `--dry-run`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -90,7 +90,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Change the spec of a message by the function `planned`, and report the change. With `dry_run`, only print it."""
+    """Change the spec of a message as `planned` returns, and report the change. With `dry_run`, only report it."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
@@ -111,7 +111,7 @@ def edit(
 
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
-    """Return the field that the options describe, or None. Raises click.UsageError."""
+    """Return the field that the options describe; None without a field name. Raises click.UsageError."""
     from tagwire_generator.editing.field_position import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
@@ -131,7 +131,7 @@ def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[s
 
 
 def _path(settings: "Settings", message: str) -> Path:
-    """Return the file of a message in the spec sets, or the given file."""
+    """Return the spec file of a message in the spec sets, or `message` itself if it is a file."""
     from tagwire_generator.project.spec_files import find_specs
 
     path = Path(message)
@@ -157,7 +157,7 @@ def _path(settings: "Settings", message: str) -> Path:
 
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
-    """Return the specs of a file's set; without a set, the specs next to the file."""
+    """Return the specs of a file's set or, without a set, the specs in the file's folder."""
     from tagwire_generator.evolution.spec_sources import SpecData, from_file
     from tagwire_generator.project.spec_files import SpecFile, find_specs
 

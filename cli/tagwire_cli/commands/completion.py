@@ -25,11 +25,11 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
-    if cls is None:  # an old click that does not know the shell
+    if cls is None:  # an older click may not support the shell
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
-    # The command's usual name, because this process may have been started under another name.
+    # Use the command's usual name, because this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # click's zsh script registers its function at the first Tab, but does nothing with it at the second.
+    # The first Tab only registers the function in click's zsh script, and the second does nothing without this change.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

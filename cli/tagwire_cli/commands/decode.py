@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
     _Part = tuple[str, bytes, frame_json.Decoder]
-    """A frame's position, its bytes, and its decoder."""
+    """A frame's position in the input, its bytes, and its decoder."""
 
 
 @click.command("decode")
@@ -128,7 +128,7 @@ def command(
 def _decode_messages(
     registry: "Registry", words: Sequence[str], how: frame_json.Reading, *, is_hex: bool, as_lines: bool
 ) -> None:
-    """Print one message without a frame; with `as_lines`, one per line of hex, because nothing else separates them."""
+    """Print a message without a frame. With `as_lines`, print a message for each line of hex."""
     message, version, files = message_of(registry, words)
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
@@ -159,7 +159,7 @@ def _decoder(
     api_of: ResponseApis | None,
     how: frame_json.Reading,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return the decoder for frames of this kind, and the remaining words."""
+    """Return the decoder for frames of a kind, and the remaining words of the command line."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return frame_json.message_decoder(message, version, how), files
@@ -179,7 +179,7 @@ def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Deco
 
 
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
-    """Print frames, and return whether all could be read. Raises InputError at the first error unless `keep_going`."""
+    """Print frames; return whether all could be decoded. Raises InputError at the first error unless `keep_going`."""
     good = True
     for place, data, decoder in parts:
         try:

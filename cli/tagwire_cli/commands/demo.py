@@ -1,4 +1,4 @@
-"""`tagwire demo`: decode captured traffic and encode it again."""
+"""`tagwire demo`: decode captured traffic, and encode it again to the same bytes."""
 
 import time
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
-"""One frame of each API, direction and client from tests/data/captures; its README describes the recording."""
+"""A sample with a frame for each API, direction and client in tests/data/captures, whose README explains them."""
 _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
@@ -51,15 +51,15 @@ Next:
 
 @dataclass
 class _Outcome:
-    """The results of replaying the frames of a file."""
+    """The results of decoding and encoding the frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
-    """Frames that were rejected because of a sender's error."""
+    """Frames that were rejected, as expected, because the sender's bytes are invalid."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
-    """Frames with an unexpected result."""
+    """Frames with an unexpected result, and what it was."""
     lacking: int = 0
-    """The number of frames whose API or version the package does not have."""
+    """The number of frames with an API or version that the package does not have."""
     seconds: float = 0.0
 
 
@@ -85,7 +85,7 @@ def command(file: Path, port: int, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry, port=port)]
     for each in captures:
-        api_of(each, str(file))  # raises for a response without an API
+        api_of(each, str(file))  # raises for a response whose API is unknown
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
@@ -142,7 +142,7 @@ def _has_version(registry: "Registry", capture: CapturedFrame) -> bool:
 
 
 def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Print a row for each client with many frames: their number and APIs. All other clients share the last row."""
+    """Print frame counts and APIs in a row for each client with many frames; other clients share the last row."""
     by_client: dict[str, list[CapturedFrame]] = defaultdict(list)
     for capture in captures:
         by_client[_client(capture)].append(capture)
@@ -171,7 +171,7 @@ def _version(capture: CapturedFrame) -> int:
 
 
 def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
-    """Return the class of a frame. Raises UnknownMessageError for an API that the package does not have."""
+    """Return the message class of a frame. Raises UnknownMessageError for an API that the package does not have."""
     return registry.find(capture.direction, capture.api[0] if capture.api else -1)
 
 
@@ -221,7 +221,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 
 
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Explain the request with the most fields among those that fit the screen."""
+    """Explain the request that has the most fields, among the requests that fit on a screen."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

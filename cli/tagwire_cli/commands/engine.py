@@ -1,4 +1,4 @@
-"""`tagwire engine`: print the engine in use."""
+"""`tagwire engine`: print which engine is in use."""
 
 import click
 

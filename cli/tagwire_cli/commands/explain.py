@@ -149,7 +149,7 @@ def command(words: Sequence[str], **options: Any) -> None:
 
 
 def _kind(options: dict[str, Any]) -> str:
-    """Return the kind that the options name. Raises click.UsageError for two kinds."""
+    """Return the kind of input that the options name. Raises click.UsageError if they name two kinds."""
     said = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         said.append("format")
@@ -183,7 +183,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
     faults: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """Yield a value for each unit. Each is freed before the next one is read."""
+        """Yield a JSON value for each unit. The memory of each unit is freed before the next unit is read."""
         for one in units:
             faults.extend(_faults([one]))
             if is_many or settings.kind == "guess":
@@ -202,7 +202,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
     from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
-    if settings.kind == "format":  # all batches of the input are one section
+    if settings.kind == "format":  # the page shows all batches of the input in one section
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
     write_bytes(page(shown, name_note(settings.registry)).encode("utf-8", "backslashreplace"))
@@ -210,7 +210,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
 
 
 def _again(words: Sequence[str], options: dict[str, Any]) -> str:
-    """Return the end of a command that reads the same input: the options and the FILE."""
+    """Return the options and FILE that a suggested command needs in order to read the same input."""
     encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
     return shlex.join([*repeated_options(), *encoding, *(["".join(words)] if words else [])])
 

@@ -1,4 +1,4 @@
-"""`tagwire export`: rewrite specs for Kafka's own generator, as far as possible."""
+"""`tagwire export`: rewrite specs for Kafka's own generator, where possible."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire generate`: write, check or diff the modules of this project's spec sets."""
+"""`tagwire generate`: write the modules of this project's spec sets, or show what would change."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    is_usual = templates is None and not no_cache  # caching the results of unusual runs would evict the usual entries
+    is_usual = templates is None and not no_cache  # the results of unusual runs would evict the usual cache entries
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
         sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
@@ -118,7 +118,7 @@ def command(
 
 @contextmanager
 def _staged(root: Path) -> Generator[Path]:
-    """Copy the staged state of the project to a temporary folder."""
+    """Yield a temporary folder with a copy of the project's staged state."""
     from tagwire_generator.project.work_tree import copy_staged
 
     with TemporaryDirectory(prefix="tagwire-") as folder:
@@ -139,7 +139,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return a set with command-line options in place of its settings."""
+    """Return a spec set whose settings are replaced by the options given on the command line."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -155,7 +155,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """Return the plan of every set before any is applied. Exits with 1 if a spec has an error."""
+    """Return the plans of all sets, before any plan is applied. Exits with 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -171,13 +171,13 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # warnings don't stop generation, and would bury its report
+    if problems:  # warnings don't stop generation, so a summary is enough
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that differ between the commit and the disk; return whether there are any."""
+    """In a commit hook, report files whose committed content would differ from the disk; return whether any do."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

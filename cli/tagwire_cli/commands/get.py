@@ -1,4 +1,4 @@
-"""`tagwire get`: print chosen fields of a message, or of a stream of frames."""
+"""`tagwire get`: print selected fields of a message, or of a stream of frames."""
 
 import json
 from collections.abc import Sequence
@@ -88,13 +88,13 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """Return the version of the structs in each path's value."""
+    """Return the struct version of each selected value."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _shown(value: Any) -> str:
-    """Return a string with backslashes and tabs escaped; other values as JSON."""
+    """Return a string with escaped backslashes and tabs; return other values as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value.replace("\\", "\\\\").replace("\t", "\\t")

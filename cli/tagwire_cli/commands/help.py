@@ -25,7 +25,7 @@ def command(ctx: click.Context, words: Sequence[str]) -> None:
         if not isinstance(group, click.Group):
             raise click.UsageError(f"{asked.command_path} has no subcommands; unexpected argument {word!r}")
         _, found, _ = group.resolve_command(asked, [word])
-        if found is None:  # an option
+        if found is None:  # the word is an option, not a command
             raise click.UsageError(f"{word!r} is not a command")
         asked = click.Context(found, info_name=word, parent=asked)
     say(asked.get_help(), lines=True)

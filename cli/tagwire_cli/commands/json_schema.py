@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""The schemas of handwritten files, for editors: package and file."""
+"""The JSON Schemas of handwritten files, for editors, each as a package and a file in it."""
 
 SCHEMAS: Final = {
     "validate": "validate",
@@ -46,7 +46,7 @@ SCHEMAS: Final = {
     "spark import": "spark-import",
     "spark audit": "spark-audit",
 }
-"""Commands with a schema, and the files in `json_schemas/`."""
+"""The commands whose output has a JSON Schema, and the schema's file name in `json_schemas/`."""
 
 
 @click.command("json-schema")

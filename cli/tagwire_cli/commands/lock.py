@@ -81,7 +81,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
 
 
 def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
-    """Return folders of specs with their lock files."""
+    """Return the folders of specs with their lock files."""
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")
@@ -100,7 +100,7 @@ def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> 
 
 
 def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: bool, forget: bool) -> "Lock":
-    """Return the new lock of a folder. Exits with 1 if the specs break the old one."""
+    """Return the new lock of a folder. Exits with 1 if the specs break released versions."""
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.lock import read_lock, updated_lock
     from tagwire_generator.evolution.spec_sources import SpecReader
@@ -119,7 +119,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """Return the findings about released versions, without those that an exception excuses."""
+    """Return the findings about released versions, except those that an exception excuses."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

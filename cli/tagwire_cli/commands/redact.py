@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Api = tuple[int, int]
     Redact = Callable[[bytes], bytes]
     Part = tuple[str, bytes, Redact, Callable[[bytes], None]]
-    """A frame's position, its bytes, and the functions that redact and write it."""
+    """A frame's position in the input, its bytes, and the functions that redact the frame and write it."""
 
 
 @click.command("redact")
@@ -95,7 +95,7 @@ def command(
 
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int) -> "Iterator[Part]":
-    """Read the frames of a capture, each with the function that writes its line."""
+    """Yield the frames of a capture, each with the functions that redact it and write its line."""
     for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if not (frame.is_request or frame.is_close):
@@ -104,14 +104,14 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may answer another request too, which would have other secrets."""
+    """Redact a response. Raises TagwireError if it may also answer another request, with other fields to redact."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # tagwire can't know the secrets of an unknown API
+        except TagwireError:  # which fields are secret is unknown for an API that the package lacks
             is_same = False
         if not is_same:
             raise TagwireError(
@@ -126,7 +126,7 @@ def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
 
 
 def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
-    """Yield the frames of a stream, with the function that writes them."""
+    """Yield the frames of a stream, each with the functions that redact and write it."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
@@ -144,7 +144,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return the function that redacts frames of this kind, and the remaining words."""
+    """Return the function that redacts frames of a kind, and the remaining words of the command line."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

@@ -1,4 +1,4 @@
-"""`tagwire set`: change chosen fields of a message, or of a stream of frames."""
+"""`tagwire set`: change selected fields of a message, or of a stream of frames."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
-"""Type families that JSON represents as strings."""
+"""The wire type families whose values are strings in JSON."""
 
 
 @click.command("set")
@@ -74,7 +74,7 @@ def command(
 
 
 def _parted(text: str) -> tuple[str, str, bool]:
-    """Return path, value, and whether the value is JSON."""
+    """Split PATH=VALUE or PATH:=JSON; return the path, the value, and whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
         raise click.BadParameter(f"{text!r} is neither PATH=VALUE nor PATH:=JSON", param_hint="PATH=VALUE")
@@ -82,7 +82,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
-    """Parse a value as JSON. Values of string types need no quotes."""
+    """Parse a value as JSON. A string for a field with a string type needs no quotes."""
     if not is_json and _is_text(path, row):
         return text
     try:
@@ -95,7 +95,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Whether JSON represents the values at a path as strings."""
+    """Return whether JSON represents the values at a path as strings."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 
@@ -116,5 +116,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Return the new value for each element of a list."""
+    """Return the new value or, in place of a list, a list with the new value for each element."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -148,9 +148,9 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield the fields and the fields of their structs, each with its path.
+    """Yield the fields of a struct and of its inner structs, each with its path.
 
-    `around` maps versions of a shared struct to versions of the message.
+    Within a shared struct, `around` maps the struct's versions to versions of the message.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -164,12 +164,12 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """Return the message's versions for a struct's versions."""
+    """Convert a struct's versions to versions of the message."""
     return versions if around is None else around.within(versions)
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return the version of a shared struct for each range of message versions; empty for other structs."""
+    """Return the version of a shared struct that each range of message versions uses; empty for other structs."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -192,12 +192,12 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
 
 
 def _meaning(row: "FieldRow") -> str:
-    """Return the meaning of a field's numbers or bytes."""
+    """Return what a field's numbers or bytes mean: its enum, or its semantic type."""
     return row.semantic if row.enum is None else row.enum.__name__
 
 
 def _rules(row: "FieldRow") -> Iterator[str]:
-    """Yield the constraints on a field's values."""
+    """Yield the constraints on a field and its values."""
     if row.required:
         yield "required"
     if row.union:
@@ -282,9 +282,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a row for each item, group of bits and section, with the path of the field; sections and bits have none.
+    """Yield a row for each item, group of bits and section. Rows of items begin with the field's path, others with "-".
 
-    `groups` are the bits shown so far, by field and mask.
+    `groups` are the groups of bits shown so far, by field and mask.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 
@@ -311,14 +311,14 @@ def _wire_rows(
 
 
 def _bits(group: "Bits") -> str:
-    """Describe the position of a group of bits, and its values: `bits 0-2: none, gzip`."""
+    """Return the position of a group of bits, and its values: `bits 0-2: none, gzip`."""
     first, last = group.shift, group.mask.bit_length() - 1
     values = f": {', '.join(group.values)}" if group.values else ""
     return (f"bit {first}" if first == last else f"bits {first}-{last}") + values
 
 
 def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bits]") -> str:
-    """Describe when a field is present: `, only if attributes.has_headers is 1`."""
+    """Return the condition under which a field is present: `, only if attributes.has_headers is 1`."""
     if condition is None:
         return ""
     group = groups.get((condition.field, condition.mask))
@@ -328,7 +328,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Return items and tagged fields in wire order, and the fields that the version does not have."""
+    """Return a struct's items and tagged fields in wire order, and the fields that the version does not have."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,
@@ -358,7 +358,7 @@ def _item(item: "Item") -> dict[str, Any]:
 def _print_fields(
     columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields and their paths. With `abouts`, the last column has each field's documentation."""
+    """Print a table of fields. With `abouts`, its last column has the documentation of each field, found by path."""
     if rows:
         about = () if abouts is None else (_ABOUT,)
         say()
@@ -372,7 +372,7 @@ def _print_fields(
 
 
 def _default(value: Any) -> Any:
-    """Return a default as JSON: an enum member by name, {} for a default struct."""
+    """Return a field's default as JSON: an enum member as its name, a default struct as {}."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
     from tagwire.message.register import Register

@@ -1,8 +1,8 @@
-"""Compare two versions of a message by their layouts, field by field.
+"""Compare two versions of a message, field by field, by their layouts.
 
 Layouts describe everything on the wire (types with length encoding, null, tags), so no version arithmetic is needed.
-Fields are matched by name, because a field of one class has the same name in all versions. Its type is also the same,
-apart from null and the length encoding. Its position is the same too, unless it becomes a tagged field.
+Fields are matched by name, because a field of a class has the same name in all versions. Its type is also the same,
+apart from null and the length encoding. So is its position, unless it becomes a tagged field.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FieldState:
-    """A field in one version."""
+    """A field as it is in one version."""
 
     type: str
-    """The type with its length encoding: `nullable compact string`."""
+    """The type with its length encoding, such as `nullable compact string`."""
     nullable: bool
     compact: bool
     """Whether the length is an unsigned varint; False for types without a length."""
@@ -46,16 +46,16 @@ class FieldState:
         return self.type if self.tag is None else f"{self.type}, tag {self.tag}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the state as a JSON object."""
         return {"type": self.type, "nullable": self.nullable, "compact": self.compact, "tag": self.tag}
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field that differs between two versions; `old` or `new` is None if the version does not have it."""
+    """A field that differs between two versions. `old` or `new` is None if that version does not have the field."""
 
     path: str
-    """The path in snake_case, from the message: `topics.partitions.leader_epoch`."""
+    """The path from the message, in snake_case: `topics.partitions.leader_epoch`."""
     old: FieldState | None
     new: FieldState | None
 
@@ -74,7 +74,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """The properties of a whole version."""
+    """The properties of a version as a whole."""
 
     version: int
     header: int | None
@@ -84,10 +84,10 @@ class VersionFacts:
     """Whether structs begin with the draft dialect's optional fields."""
     minimum_size: int
     default_size: int | None
-    """The size of an object with only defaults; None if the version rejects it."""
+    """The encoded size of an object with only defaults; None if the version rejects such an object."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the properties as a JSON object."""
         return {
             "version": self.version,
             "headerVersion": self.header,
@@ -100,16 +100,16 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """Two versions of a message, in the order given: `old` may be the higher version."""
+    """The differences between two versions of a message, in the given order: `old` may be the higher version."""
 
     name: str
     old: VersionFacts
     new: VersionFacts
     changes: tuple[FieldChange, ...]
-    """The changes in field order; a struct precedes its members."""
+    """The fields that differ, in spec order; a struct precedes its members."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
+        """Return the differences as a JSON object."""
         return {
             "name": self.name,
             "old": self.old.as_dict(),
@@ -127,7 +127,7 @@ class VersionDiff:
 
 
 def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
-    """Compare two versions. Raises UnsupportedVersionError for a version that the message does not have."""
+    """Compare two versions of a message. Raises UnsupportedVersionError for a version that the message lacks."""
     before = dict(_states(layout_of(message, old).root, ""))
     after = dict(_states(layout_of(message, new).root, ""))
     changes = (FieldChange(path, before.get(path), after.get(path)) for path in _paths(message, ""))
@@ -136,7 +136,7 @@ def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
 
 
 def _paths(struct: type[Struct], prefix: str) -> Iterator[str]:
-    """Yield the fields of all versions, in spec order."""
+    """Yield the paths of the fields of all versions, in spec order."""
     for row in struct.FIELDS:
         yield prefix + row.name
         if row.struct is not None:

@@ -1,4 +1,4 @@
-"""The history of a message, one line per version: its releases, and the changes from the version before."""
+"""The history of a message: for each version, its releases and the changes since the previous version."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
 
 
 _NAMED: Final = 4
-"""The maximum number of fields to name for a kind of change; `tagwire diff` names all."""
+"""The maximum number of fields named per kind of change; `tagwire diff` names all."""
 _WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "moved": "moves"}
 
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A version, its releases, and its changes."""
+    """A version of a message, with its releases and changes."""
 
     version: int
     releases: "Spans"
-    """The releases of the version; empty if the package does not know them."""
+    """The first and last release of each span with this version; empty if the package doesn't list releases."""
     change: str
-    """The change from the version before; empty for the first version."""
+    """The change since the previous version; empty for the first version."""
 
     @property
     def redefined(self) -> bool:
-        """Whether releases have different bytes for this version."""
+        """Whether the bytes of this version differ between releases."""
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Return the releases as text, with redefinitions marked."""
+        """Return the releases as a string, in which redefinitions of the version are marked."""
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the version step as a JSON object."""
         return {"version": self.version, "releases": [list(span) for span in self.releases], "change": self.change}
 
 
 def history(registry: "Registry", message: "type[Message]") -> list[VersionStep]:
-    """Return the versions of a message, in order."""
+    """Return the steps of a message, one for each version, in order."""
     releases = registry.releases(message.NAME)
     steps: list[VersionStep] = []
     for version in message.VERSIONS:
@@ -63,7 +63,7 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
         yield "optional fields"
     for kind, word in _WORDS.items():
         paths = [change.path for change in difference.changes if kind in change.kinds]
-        # A struct that is added or removed covers its members.
+        # An added or removed struct stands for its members.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

@@ -1,6 +1,6 @@
-"""Print traces; on a terminal, coloured by type and as wide as the terminal.
+"""Print traces. On a terminal, they are coloured by type and as wide as the terminal.
 
-Without colour the text is the same, except for the number of bytes per line. The bytes and the value of a field have
+The text without colours is the same, except for the number of bytes per line. The bytes and the value of a field have
 the same colour.
 """
 
@@ -30,20 +30,20 @@ _STYLES: Final = {
     "rest": "red",
 }
 _FOLDED: Final = (BYTES_A_LINE, 8, 4)
-"""Bytes per line, for terminals from wide to narrow."""
+"""Possible numbers of bytes per line, from wide to narrow terminals."""
 _ROOM: Final = 16
-"""The minimum width for values, in characters."""
+"""The minimum width that must remain for values, in characters."""
 
 Note = Callable[[Node], str]
 
 
 def wants_colour(when: str) -> bool:
-    """Whether to colour standard output: always, never, or auto, which depends on the terminal and NO_COLOR."""
+    """Return whether to colour standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 
 def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
-    """Print the facts as comments, followed by the annotated bytes."""
+    """Print facts about the input as comments, followed by the annotated bytes."""
     facts = [printable(fact) for fact in facts]
     if not colour:
         text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
@@ -81,7 +81,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _bytes_a_line(trace: Trace, note: Note | None, width: int) -> int:
-    """Return the most bytes per line that leave room for values in the terminal."""
+    """Return the greatest number of bytes per line that leaves room for values in the terminal."""
     for count in _FOLDED:
         _, (titles, _), *_ = annotated_lines(trace, note, bytes_a_line=count)
         if titles.index("value") + _ROOM <= width:

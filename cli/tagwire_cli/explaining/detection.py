@@ -1,4 +1,4 @@
-"""Detect what an input is when no message is named: a capture, a log, a packet, frames, or bytes in some encoding."""
+"""Detect what an input is if the user names no message: a capture, log, packet, frames, or bytes in some encoding."""
 
 import re
 import sys
@@ -35,7 +35,7 @@ _RAW_IP: Final = 101
 
 
 class Detected(NamedTuple):
-    """An input, and its detected kind."""
+    """An input with its detected kind and a description of it."""
 
     kind: str
     """One of `tagwire_cli.explaining.units.KINDS`."""
@@ -44,7 +44,7 @@ class Detected(NamedTuple):
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
-    """Whether the arguments are an input to detect, rather than MESSAGE VERSION [FILE]."""
+    """Return whether the arguments are an input whose kind must be detected, not MESSAGE VERSION [FILE]."""
     if len(words) <= 1:
         return True
     hex_words = [each for each in words if _HEX.fullmatch(each)]
@@ -52,9 +52,9 @@ def is_unnamed(words: Sequence[str]) -> bool:
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
-    """Yield the input that the arguments name: one part, or each segment of a log folder.
+    """Yield the input that the arguments name, as one part; for a log folder, yield each segment.
 
-    Raises InputError, and click.UsageError for a word that names no input.
+    Raises InputError, and click.UsageError for a word that is neither a file nor hex.
     """
     if not words and sys.stdin.isatty():
         raise click.UsageError("give FILE or hex, or bytes on standard input.")
@@ -74,7 +74,7 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
-    """Read the arguments as hex. Raises click.UsageError for other words."""
+    """Read the arguments as hex. Raises click.UsageError for words that are not hex."""
     text = "".join(words)
     if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")
@@ -116,9 +116,9 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
 
 
 def _link_type(data: bytes) -> int | None:
-    """Return the link type of a complete TCP packet, or None.
+    """Return the link type of bytes that are one complete TCP packet, otherwise None.
 
-    The length in the IP header must match the input, apart from Ethernet's padding of short packets.
+    The length in the IP header must be that of the input, except that Ethernet pads short packets.
     """
     for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
         header, size = data[start : start + 40], len(data) - start

@@ -1,4 +1,4 @@
-"""An explained input, with its traces and guesses, as lines or as JSON."""
+"""An explained input with its traces and guesses, and its forms as lines and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -8,27 +8,27 @@ from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
 _LISTED = 8
-"""The maximum number of candidates to list if none is clearly the best."""
+"""The maximum number of candidates listed if none is clearly the best."""
 
 
 class Explained(NamedTuple):
-    """An explained message, frame, or sequence of batches."""
+    """An explained message or frame, or an explained batch."""
 
     title: str
-    """The title of one unit among several; "" for a single unit."""
+    """The title of a unit among several units; "" for a single unit."""
     traces: tuple[Trace, ...]
-    """Empty for a guess without a clear best candidate."""
+    """The traces to print; empty for a guess without a clearly best candidate."""
     guess: Guess | None = None
     error: str = ""
-    """Why nothing could be read at all."""
+    """Why none of the bytes could be read; empty if some could."""
     is_apart: bool = True
-    """Whether an empty line precedes this unit. Batches of one segment are not separated by empty lines."""
+    """Whether an empty line precedes this unit; False for batches, which are printed without empty lines."""
     input: str = ""
-    """The detected kind of the input, in its first unit."""
+    """A description of the detected input, only in the input's first unit."""
 
     @property
     def fault(self) -> str:
-        """Why the command exits with status 1; empty if it succeeded."""
+        """The reason why the command exits with status 1; empty if there is no error."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -44,14 +44,14 @@ class Explained(NamedTuple):
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return title, candidates (for a guess) and traces, for `write_json_lazily`."""
+        """Return title, error, candidates of a guess, and traces, as a value for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
         refused = {"error": self.error} if self.error else {}
         return {"title": self.title, **refused, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
 
 
 class _Children(list[Any]):
-    """The fields of a tree as JSON values, created one by one to save memory."""
+    """The child fields of a node as a lazy list of JSON values, which saves memory."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -69,12 +69,12 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the same as `Trace.to_json`, for `write_json_lazily`."""
+    """Return the value of `Trace.to_json` with lazy lists, for `write_json_lazily`."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, guess: Guess) -> Explained:
-    """Explain a guess as its clear candidate, or else as a request or batches that can be read up to an error."""
+    """Explain a guess by its clear candidate, or else by a request or batches that can be read up to an error."""
     shown = guess.clear
     best = guess.best
     if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):
@@ -83,9 +83,9 @@ def explained(title: str, guess: Guess) -> Explained:
 
 
 def facts_of(one: Explained, again: str = "") -> Iterator[str]:
-    """Yield the lines above the bytes: the title, and what was guessed and why.
+    """Yield the lines printed above the bytes: the title, and what was guessed and why.
 
-    `again` completes the commands shown: the options and the FILE of the same input.
+    `again` completes the suggested commands: it is the options and the FILE of this input.
     """
     if one.input:
         yield one.input
@@ -106,7 +106,7 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
 
 
 def _readings(guess: Guess, again: str) -> Iterator[str]:
-    """Yield the possible readings of the bytes, if none is clearly the best."""
+    """Yield lines that list the possible readings of the bytes, for a guess without a clear candidate."""
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message reads all of these bytes"
         if guess.candidates:
@@ -126,7 +126,7 @@ def _readings(guess: Guess, again: str) -> Iterator[str]:
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """Return the command that explains the bytes as this candidate."""
+    """Return a command that explains the bytes as this candidate."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":
@@ -135,7 +135,7 @@ def how_to_explain(candidate: Candidate) -> str:
 
 
 def _said(candidate: Candidate) -> str:
-    """Return a candidate's kind, name and versions: `response MetadataResponse v9/10`."""
+    """Return a candidate's kind, name and versions, such as `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"
     versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""

@@ -1,4 +1,4 @@
-"""Read many frames from one input: a stream with sizes, or a capture of both directions."""
+"""Read frames from one input: a stream of frames with sizes, or a capture of both directions."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,22 +19,22 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size, with its number, title and API."""
+    """A frame without its size, and what is known about it."""
 
     number: int
-    """The frame's number in the input, from 1."""
+    """The frame's number in the input; the first frame is 1."""
     title: str
     data: bytes
     is_request: bool | None = None
-    """None if unknown."""
+    """The direction; None if unknown."""
     api: tuple[int, int] | None = None
-    """API key and version of a response's request."""
+    """For a response, the API key and version of its request."""
     fault: str = ""
-    """Why there is no frame: a gap in the capture."""
+    """The error if there is a gap in the capture instead of a frame."""
 
 
 def is_stream(data: bytes) -> bool:
-    """Whether valid sizes lead from the first byte to the last. The chance of a coincidence is one in 2^32."""
+    """Return whether frame sizes lead exactly to the end of the input. For random bytes, the chance is one in 2^32."""
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:
@@ -44,7 +44,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. Raises DecodeError after the last complete frame for an invalid size or end."""
+    """Yield the frames of a stream. After the last complete frame, raises DecodeError for an invalid size or end."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -57,9 +57,9 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Read the frames of a capture that `where` accepts, or all, with the API of each response.
+    """Yield the frames of a capture, or those that `where` accepts, with the API of each response.
 
-    A gap in a network capture, and a line that isn't a captured frame, appear at their position as errors. Raises
+    Where a network capture has a gap, or a line isn't a captured frame, a frame with an error is yielded. Raises
     CaptureError.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
@@ -68,14 +68,14 @@ def captured_frames(
 
 
 def input_frame(frame: CapturedFrame) -> InputFrame:
-    """Return a captured frame with its title."""
+    """Convert a captured frame, and add a title."""
     who = frame.client or (frame.conn if not frame.row else None)
     title = f"frame {frame.number}, {frame.direction}{f', {who}' if who and who.isprintable() else ''}"
     return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Return the frames with numbers such as `1,4-6,9-`; None means all. Raises click.BadParameter for other texts."""
+    """Select frames by numbers such as `1,4-6,9-`; None selects all. Raises click.BadParameter for other strings."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

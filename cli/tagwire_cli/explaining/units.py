@@ -1,7 +1,7 @@
-"""Explain the input units that the command line describes, each as one `Explained`.
+"""Explain the units of the input that the command line names, each as one `Explained`.
 
-A unit is a message, a frame, or a batch. Units are read one after the other, independently: after an error in one, the
-next is read if its position is known.
+A unit is a message, a frame, or a batch. Units are read one after the other, independently: after an error in a unit,
+the next unit is read if its position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,38 +34,38 @@ Explainer = Callable[[InputFrame], Explained]
 
 
 class ExplainSettings(NamedTuple):
-    """How to interpret the bytes."""
+    """How to interpret the input bytes."""
 
     registry: Registry
     kind: str
     """One of `KINDS`."""
     words: Sequence[str]
-    """The arguments: the message, followed by the file."""
+    """The arguments of the command: the message, followed by the file."""
     formats: FormatSet
     records: str | None
-    """The record format in messages; None: the format that each message's spec names."""
+    """The format of records in messages; None means the format that each message's spec names."""
     opens_records: bool
     strict: bool
     limits: Limits
     where: Callable[[CapturedFrame], bool] | None = None
-    """Selects captured frames; None for all."""
+    """Selects captured frames; None selects all."""
 
 
 class Input(NamedTuple):
-    """The input bytes and their encoding."""
+    """The input bytes, and how to split them into frames."""
 
     data: bytes
     encoding: str
     has_sizes: bool
     only: str | None
     port: int
-    """The broker port in a network capture."""
+    """The broker's port in a network capture."""
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return the function that explains a unit, and the remaining words. Raises click.UsageError.
+    """Return a function that explains a unit, and the remaining words of the command line. Raises click.UsageError.
 
-    The function is None for batches, whose ends are known only after reading them.
+    The function is None for batches, since the end of a batch is known only after the batch is read.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
@@ -80,7 +80,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the input has many frames, and the explained frames. Raises InputError, click.UsageError."""
+    """Return whether the input has many frames, and an iterator of explained units. Raises InputError, UsageError."""
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, settings.registry, settings.where)
@@ -98,7 +98,7 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the input has many units, and the explained units. Raises InputError, click.UsageError."""
+    """Return whether the inputs have many units, and an iterator of explained units. Raises InputError, UsageError."""
     first = next(inputs)
     is_many, units = _detected_units(settings, first, only, port)
 
@@ -119,12 +119,12 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input; the first one also states the detected kind."""
+    """Yield the units of an input. The first unit gets the description of the input."""
     description = found.description
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # an error in a batch: the next segment can still be read
+        except DecodeError as error:  # a batch is invalid, but the next segment can still be read
             one = Explained("", (), error=str(error))
         if one is None:
             return
@@ -133,11 +133,11 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
-    """Explain every frame, with errors at their positions."""
+    """Yield an explanation of every frame. A frame that can't be explained becomes an error in its place."""
     while True:
         try:
             frame = next(frames, None)
-        except DecodeError as error:  # an invalid size: the next frame can't be found
+        except DecodeError as error:  # a frame size is invalid, so the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:
@@ -148,17 +148,17 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # an API or version that the package does not have
+    except TagwireError as error:  # raised for an API or version that the package does not have
         return Explained(frame.title, (), error=str(error))
 
 
 def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    """Explain a captured frame. Errors become part of the result."""
+    """Explain a captured frame. An error becomes part of the result."""
     return _with_errors(lambda each: _captured(settings, each), frame)
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
-    """Return the function that traces a message or response, and the words after its name and version."""
+    """Return a function that explains a message or response, and the words after the name and version."""
     if settings.kind == "response":
         message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY
@@ -186,7 +186,7 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
-    """Explain a message or frame, with its records decoded."""
+    """Return an explanation of a message or frame, after decoding the records in it."""
     _open(settings, seen)
     return Explained(frame.title, (seen,))
 
@@ -200,7 +200,7 @@ def _open(settings: ExplainSettings, seen: Trace) -> None:
 
 
 def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
-    """Yield each batch, up to the first with an error."""
+    """Yield an explanation of each batch, up to the first batch with an error."""
     from tagwire.records.tracing import trace_batches
 
     for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):

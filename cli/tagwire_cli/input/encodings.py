@@ -1,7 +1,7 @@
-"""Decode pasted bytes: raw, or as text that a tool printed.
+"""Decode pasted bytes, which may be raw bytes or text that a tool printed.
 
-The encoding is detected by its characters: text that is entirely a dump, hex or base64 is decoded,
-everything else is bytes. Real messages contain zero bytes, so they are not mistaken for text.
+The encoding is detected by the characters: text that is entirely a dump, hex or base64 is decoded, and everything else
+is raw bytes. Real messages contain zero bytes, so they are not mistaken for text.
 
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
     dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
@@ -31,7 +31,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
 def encoding_of(data: bytes) -> str:
-    """Return the encoding, one of `ENCODINGS`; binary if no other matches."""
+    """Return the name of the encoding, one of `ENCODINGS`; binary if no text encoding matches."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -46,7 +46,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def text_hint(data: bytes) -> str:
-    """Return a hint if bytes that can't be decoded are the printed output of a tool, otherwise an empty string."""
+    """Return a hint for bytes that can't be decoded, if they look like the output of a tool; otherwise ""."""
     if looks_like_hex(data):
         return HEX_HINT
     name = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
@@ -58,7 +58,7 @@ def text_hint(data: bytes) -> str:
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
-    """Decode `data`; `auto` detects the encoding. Raises InputError, with line and column."""
+    """Decode input in this encoding; `auto` detects the encoding. Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         return data
@@ -119,14 +119,14 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a dump. The offsets give the number of bytes per line, which separates bytes from text."""
+    """Parse a dump. The offsets show how many bytes each line has, and so where the text column begins."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
-        if line.strip() == "*":  # xxd -a and hexdump: repeats the last line
+        if line.strip() == "*":  # in xxd -a and hexdump, this repeats the previous line
             previous = bytes(data[-_DUMP_WIDTH:])
             continue
         match = _DUMP_LINE.fullmatch(line)
@@ -140,7 +140,7 @@ def _dump(text: str) -> bytes:
             expected = f"{len(data)}, the number of bytes above it"
             raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
-        # xxd ends a line's bytes with two blanks. Other tools also put two blanks between bytes, but write at most 16.
+        # xxd puts two blanks after a line's bytes. Other tools also put two blanks between bytes, but print at most 16.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
@@ -150,7 +150,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes between an offset and the text: at most `most`, and none after a gap wider than `gap`."""
+    """Return the bytes after an offset: at most `most`, and none after a gap of more than `gap` blanks."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):

@@ -1,8 +1,8 @@
-"""The filter language: words separated by blanks. A frame or batch must match all of them.
+"""The filter language. A filter is words separated by blanks, and a frame or batch must match all words.
 
-`api=Fetch` tests a column and `is=fault` a property. Any other word is text to search for; text that contains `=` needs
-`text=` before it. A comma separates alternatives (`api=Fetch,Produce`), and `-` before a word excludes its matches.
-Words with blanks are quoted.
+`api=Fetch` tests a column and `is=fault` a property. Any other word is a string to search for; a string that contains
+`=` needs `text=` in front. Commas separate alternatives (`api=Fetch,Produce`), and `-` before a word excludes what the
+word matches. Words that contain blanks are quoted.
 """
 
 import re
@@ -27,14 +27,14 @@ _FRAME_KEYS: Final = ("api", "version", "dir", "conn", "error")
 
 
 class FilterError(TagwireError, ValueError):
-    """An invalid filter."""
+    """Raised for an invalid filter."""
 
 
 class Term(NamedTuple):
-    """A word of a filter."""
+    """A parsed word of a filter."""
 
     key: str
-    """Empty for a text search."""
+    """The name before `=`; empty for a text search."""
     value: str
     is_excluded: bool = False
 
@@ -69,7 +69,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Return the ranges of a term such as `3`, `3-5` or `3-`: first and last, None for no last. Raises FilterError."""
+    """Return a term's ranges (`3`, `3-5` or `3-`) as first and last number; None if open. Raises FilterError."""
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -81,19 +81,19 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
 
 
 def number_test(term: Term) -> Callable[[int], bool]:
-    """Return a test for the numbers that a term names. Raises FilterError."""
+    """Return a function that tests whether a number is in a term's ranges. Raises FilterError."""
     ranges = ranges_of(term)
     return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
 
 
 def api_stem(name: str) -> str:
-    """Return the common part of the names of an API's request and response."""
+    """Return an API's name, which is its request or response name without the suffix."""
     ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
     return name[: len(name) - len(ending)]
 
 
 def api_keys(registry: "Registry", term: Term) -> set[int]:
-    """Return the API keys that a term names, by name or number. Raises FilterError."""
+    """Return the keys of the APIs that a term lists by name or number. Raises FilterError."""
     names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
     found = set[int]()
     for value in term.values:
@@ -106,7 +106,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a captured frame matches the filter of `--where`. Raises BadParameter."""
+    """Return a function that tests whether a captured frame matches the `--where` filter. Raises BadParameter."""
     try:
         tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     except FilterError as error:
@@ -115,7 +115,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    values = [value.casefold() for value in (term.value, *term.values)]  # names may contain commas
+    values = [value.casefold() for value in (term.value, *term.values)]  # the whole value, since names may have commas
     if term.key == "api":
         keys = api_keys(registry, term)
         return lambda frame: frame.api is not None and frame.api[0] in keys
@@ -135,7 +135,7 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
-    """Raise FilterError for an unknown name of an error code. Any number is accepted, since newer brokers have more."""
+    """Raise FilterError for an unknown error name. Any number is accepted, since newer brokers have more errors."""
     register = error_register(registry)
     if register is None:
         raise FilterError("error=: this package has no register of error codes")
@@ -147,7 +147,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the error codes of a response, as numbers and names, and `any` if there are errors."""
+    """Return the error codes of a response as numbers and names, with `any` added if there are errors."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame can't be decoded

@@ -1,14 +1,14 @@
 """Convert whole frames to and from JSON, for `decode --frames` and `encode --frames`.
 
-A frame of a connection is an object with everything that `encode` needs:
+A frame from a connection is an object with everything that `encode` needs:
 
     {"message": "MetadataRequest", "version": 12, "header": {...}, "body": {...}}
 
-`header` may be omitted or incomplete: missing fields get their defaults, and API key
-and version follow from the message. A frame that could not be read is
-`{"raw": base64, "error": text}`; `raw` is written unchanged, so that a stream with
-an error survives the round trip. Frames without a header (`message`) are just their
-bodies. `frame_stream` reads streams and adds positions to errors.
+`header` may be omitted or incomplete: missing fields get their defaults, except that the
+API key and version follow from the message. A frame that could not be decoded is
+`{"raw": base64, "error": text}`. `encode` writes the raw bytes unchanged, so that a
+stream with an error survives the round trip. A frame without a header (`message`) is
+just its body. `frame_stream` reads streams and adds positions to errors.
 """
 
 import base64
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from tagwire.message import Message
 
     Decoder = Callable[[bytes], str]
-    """Converts a frame without its size to JSON text. Raises TagwireError."""
+    """Converts a frame, without its size, to JSON text. Raises TagwireError."""
     Encoder = Callable[[Any], bytes]
-    """Converts JSON to a frame without its size. Raises TagwireError."""
+    """Converts a JSON value to a frame without its size. Raises TagwireError."""
 
 
 _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How to decode messages and print them, with any framing."""
+    """How to decode messages and print them, with or without frames."""
 
     style: str
     strict: bool
     limits: "Limits"
     indent: int | None
-    """Indentation per level; None for a single line."""
+    """Number of blanks per level; None for a single line."""
 
 
 def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
-    """Return a decoder of requests, which their headers identify."""
+    """Return a decoder of requests, whose headers identify them."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
@@ -57,7 +57,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses; `api_of` returns API and version of a response's request."""
+    """Return a decoder of responses; `api_of` returns the API key and version of the matching request."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -67,7 +67,7 @@ def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int,
 
 
 def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
-    """Return a decoder for one captured frame."""
+    """Return a decoder of one captured frame."""
 
     def decode(data: bytes) -> str:
         found = frame.decode(strict=how.strict, limits=how.limits)
@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Return a decoder of messages of one version without headers."""
+    """Return a decoder of messages that have one version and no headers."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -89,22 +89,22 @@ def message_decoder(message: "type[Message]", version: int, how: Reading) -> "De
 
 
 def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
-    """Return JSON text for a frame that could not be read."""
+    """Return JSON text for a frame that could not be decoded."""
     return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return the inverse of `message_decoder`."""
+    """Return an encoder that reverses `message_decoder`."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of bodies of one version, each after a default header."""
+    """Return an encoder of bodies of one message version, which adds a default header to each."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return an encoder of requests or responses in this module's JSON form."""
+    """Return an encoder of requests or responses from the JSON form that this module describes."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
@@ -122,7 +122,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text, beginning with the members in `first`. The header is lossless in every style."""
+    """Return a frame as JSON text, beginning with the members in `first`. In every style, the header is lossless."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
@@ -144,7 +144,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Return a header from the given fields, the message's API key and version, and defaults."""
+    """Return a header with the given fields, the message's API key and version, and otherwise defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: {shown(fields)} is not a JSON object")
     defaults = fresh(cls).to_json(version)

@@ -1,7 +1,7 @@
-"""Read frames and lines of hex from a stream as they arrive, each with its position.
+"""Read frames, or lines of hex, from a stream as they arrive, each with its position.
 
-Each frame is returned before more input is awaited, because the pipe may be a live connection. An error has the number
-of its frame or line (`at`).
+Each frame is returned before more input is read, because the pipe may be a live connection. Errors include the number
+of the frame or line (`at`).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with the position of `data`; "" is the whole input."""
+    """Prefix errors in the block with the position of the message `data`; "" means that it is the whole input."""
     try:
         yield
     except TagwireError as error:
@@ -34,11 +34,11 @@ def at(place: str, data: bytes = b"") -> Generator[None]:
 
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the frames of a stream, without their sizes. Raises InputError if it is truncated or a size is invalid."""
+    """Yield a stream's frames without their sizes. Raises InputError for a truncated stream or an invalid size."""
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        if number == 1 and not is_hex and (hint := text_hint(chunk)):  # digits, read as a size, are 800 MB or more
+        if number == 1 and not is_hex and (hint := text_hint(chunk)):  # hex digits read as a size are 800 MB or more
             raise InputError(hint)
         splitter.feed(chunk)
         whole = iter(splitter)
@@ -55,7 +55,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
 
 
 def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of each line of hex, including empty lines."""
+    """Yield the bytes in each line of hex, including empty lines."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             with at(f"line {number}"):
@@ -70,7 +70,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def _some(stream: IO[bytes]) -> bytes:
-    """Return the available bytes, waiting for at least one unless the stream has ended."""
+    """Return the bytes that are available. Waits for at least one byte, unless the stream has ended."""
     read = getattr(stream, "read1", stream.read)
     found: bytes = read(_CHUNK)
     return found

@@ -1,6 +1,6 @@
-"""JSON input of commands: one value, several in sequence, or one value per line.
+"""Read the JSON input of commands: one value, several values in sequence, or one value per line.
 
-The reader is stricter than Python's where leniency would lose data: it rejects duplicate keys, NaN and infinities.
+Parsing is stricter than Python's `json`, to avoid losing data: duplicate keys, NaN and infinities are rejected.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ _BLANKS: Final = " \t\r\n"
 
 
 def read_json(file: str = "-") -> Any:
-    """Read the JSON value of `file`. Raises InputError with line and column."""
+    """Read the JSON value in a file. Raises InputError with the line and column."""
     return json_of(_decoded(read_bytes(file, is_hex=False)))
 
 
 def json_of(text: str, line: int = 1) -> Any:
-    """Parse a JSON value that begins in this line. Raises InputError with line and column."""
+    """Parse a JSON value that begins in line number `line`. Raises InputError with the line and column."""
     with _errors(line):
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield numbered JSON values separated by white space, as `decode` prints them without --jsonl."""
+    """Yield JSON values separated by white space, as `decode` prints them without --jsonl, with their numbers."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
@@ -39,7 +39,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON value of each line that is not blank, with its line number, as lines arrive."""
+    """Yield the JSON value of each non-blank line, with the line number, as the lines arrive."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
@@ -49,7 +49,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
-    ).rstrip()  # otherwise an error at the end of the line would be reported on the next line
+    ).rstrip()  # otherwise, an error at the end of the line would be reported on the next line
     return json_of(text, number)
 
 
@@ -63,7 +63,7 @@ def _decoded(data: bytes, where: str = "") -> str:
 
 @contextlib.contextmanager
 def _errors(line: int = 1) -> Generator[None]:
-    """Convert errors of Python's reader to InputError; the text begins in this line."""
+    """Convert errors of Python's JSON reader to InputError; the text begins in line number `line`."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _errors(line: int = 1) -> Generator[None]:
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested more deeply than any message") from None
-    except ValueError:  # Python limits the digits of a number
+    except ValueError:  # raised because Python limits the number of digits
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 

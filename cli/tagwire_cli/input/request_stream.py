@@ -20,7 +20,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """The requests of a connection, for pairing with responses."""
+    """The requests of a connection. Calling the object with a response returns the API of its request."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -37,9 +37,9 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses with their positions, after counting them if a correlation ID may be ambiguous.
+        """Return the responses with their positions. They are counted first if a correlation ID may be ambiguous.
 
-        A correlation ID that requests of several APIs share is ambiguous unless each of these requests has a response.
+        A correlation ID shared by requests of several APIs is ambiguous unless each of these requests has a response.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:
@@ -56,7 +56,7 @@ class ResponseApis:
         return iter(responses)
 
     def __call__(self, data: bytes) -> Api:
-        """Return API key and version of the request for a response."""
+        """Return the API key and version of the request that a response answers."""
         found = self._pairing.answer(None, data) if len(data) >= 4 else None
         if data[:4] in self._ambiguous:
             raise TagwireError(self._ambiguous[data[:4]])
@@ -65,7 +65,7 @@ class ResponseApis:
         return found
 
     def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
-        """Return the APIs of the other requests with the correlation ID of a response."""
+        """Return the APIs of other requests that have the same correlation ID as a response."""
         return tuple({*self._apis[data[:4]]} - {api})
 
 

@@ -1,4 +1,4 @@
-"""The input of `get` and `set`: a single message, or a stream of frames, some of which have the fields.
+"""Read the input of `get` and `set`: a single message, or a stream of frames, some with the selected message.
 
 `get` skips frames of other APIs, and `set` copies them unchanged.
 """
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     Part = tuple[int, str, bytes, Callable[[bytes], int | None]]
     """A frame's number, from 1; its position, "" for a single message; its bytes; and a function that returns the
-    message version of bytes, or None for another message."""
+    version of such bytes, or None if they are not the selected message."""
 
 
 class Selected:
-    """The fields that paths select in the messages of an input."""
+    """The fields that PATH arguments select, and how to read and change them in an input."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Read the messages or frames of a file."""
+        """Yield the messages or frames of a file."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
@@ -54,21 +54,21 @@ class Selected:
         return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
-        """Yield the captured frames that have the message."""
+        """Yield those captured frames that are the selected message."""
         message = self.selection.message
         for frame in frames:
             if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """Return the rows as tuples. Raises DecodeError."""
+        """Return the selected values of a message as a list of tuples. Raises DecodeError."""
         read: Any = self.selection.read
         words = (data,) if self._is_request else (data, version)
         rows = read(*words, limits=self._limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return the bytes with new values. Raises DecodeError, EncodeError."""
+        """Return a message's bytes with the values that `function` returns. Raises DecodeError, EncodeError."""
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
         made: bytes = rewrite(*words, function, limits=self._limits)
@@ -92,7 +92,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that turns paths into a selection, and the remaining words.
+    """Return a function that makes a selection from paths, and the remaining words of the command line.
 
     Raises click.UsageError.
     """
@@ -104,7 +104,7 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """Return a hint about argument order if a word is a file or no word is a version; otherwise ""."""
+    """Return a hint about the argument order if a word is a file, or if no word is a version; otherwise ""."""
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""

@@ -1,1 +1,1 @@
-"""Print the output of commands: tables, JSON and bytes, problems and findings, progress; and define exit statuses."""
+"""Print the output of commands: tables, JSON, bytes, problems, findings, progress; also defines exit statuses."""

@@ -1,8 +1,8 @@
-"""Print problems and errors: as text with position and caret, or as JSON.
+"""Print problems and errors: as text with a position and a caret, or as JSON.
 
-The generator makes the text of a problem (`tagwire_generator.diagnostics.problems`), and this module colours it. rich
-decides whether to use colours: only on a terminal, and not with NO_COLOR. It is imported only for terminals, to keep
-hooks fast.
+The generator renders the text of a problem (`tagwire_generator.diagnostics.problems`), and this module adds colours.
+rich decides whether to use colours: only on a terminal, and not with NO_COLOR. rich is imported only for terminals, so
+that commit hooks stay fast.
 """
 
 import os
@@ -35,7 +35,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
-    """Print each problem with its source line and caret, separated by blank lines."""
+    """Print each problem with its source line and a caret; blank lines separate the problems."""
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
@@ -61,7 +61,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 
 def print_json(problems: Sequence["Problem"]) -> None:
-    """Print a JSON list of {rule, severity, file, line, column, message} on standard output."""
+    """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
     from tagwire_cli.output.tables import write_json  # imported here, because it imports this module
 
     write_json([problem.as_dict() for problem in problems])
@@ -83,13 +83,13 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """Return `2 errors, 1 warning`, or `no problems`, for problems of specs or design findings."""
+    """Return the number of problems or findings, such as `2 errors, 1 warning`, or `no problems`."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Whether to colour a stream: by --color, then NO_COLOR and FORCE_COLOR, then whether it is a terminal."""
+    """Return whether to colour a stream, as --color says; else NO_COLOR or FORCE_COLOR; else only a terminal."""
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):
@@ -98,5 +98,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Whether a stream is a terminal; None is a stream that was closed at the start."""
+    """Return whether a stream is a terminal. A stream that was closed when the process started is None."""
     return stream is not None and stream.isatty()

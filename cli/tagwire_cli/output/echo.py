@@ -1,8 +1,8 @@
-"""Print text safely: untrusted names, paths and values can't send control codes or fake tagwire's lines.
+"""Print text safely: untrusted names, paths and values can't send control codes or imitate tagwire's own lines.
 
 A folder may be called `\\x1b[2J`, or its name may contain a line break and a fake
-finding. So `say` prints all text, and escapes unprintable characters. Exact bytes are
-printed by `tagwire_cli.output.tables.write_bytes`.
+finding. So `say` prints all text, and escapes unprintable characters.
+`tagwire_cli.output.tables.write_bytes` prints exact bytes.
 """
 
 import sys
@@ -17,12 +17,12 @@ from tagwire_cli.paths import given_name
 
 @dataclass
 class Preferences:
-    """The global options of this call."""
+    """The global options of this call of `tagwire`."""
 
     quiet: bool = False
     verbose: bool = False
     color: str = "auto"
-    """always, never, or auto: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
+    """When to use colours: always, never, or auto (on a terminal, unless NO_COLOR or FORCE_COLOR is set)."""
 
 
 PREFERENCES: Final = Preferences()
@@ -36,24 +36,24 @@ def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
 
 
 def say_verbose(text: object) -> None:
-    """Print a line on standard error, only with --verbose."""
+    """Print a line on standard error if --verbose is given."""
     if PREFERENCES.verbose:
         say(text, err=True)
 
 
 def say_error(error: object) -> None:
-    """Print an error on standard error. Further lines are indented, so that none looks like a line of tagwire."""
+    """Print an error on standard error. Lines after the first are indented, so that they can't imitate tagwire's."""
     first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
 
 
 def say_patch(text: str) -> None:
-    """Print a unified diff unchanged; on a terminal, unprintable characters are escaped."""
+    """Print a unified diff unchanged, except that unprintable characters are escaped on a terminal."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
     click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False)
 
 
 def shown_value(value: object) -> object:
-    """Escape a value for a page: the `finalize` of jinja2, which is called for every value."""
+    """Escape a value for an HTML page. jinja2 calls this as `finalize` for every value."""
     return printable(value, keep="\n\t") if type(value) is str else value  # tagwire's own Markup is not escaped

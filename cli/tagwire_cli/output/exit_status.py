@@ -1,7 +1,7 @@
-"""The exit statuses, as printed by `--help`.
+"""The exit statuses of commands, as printed by `--help`.
 
-0 and 2 mean the same for all commands, so that a script can distinguish findings from wrong usage. The meaning of 1
-depends on the command.
+Statuses 0 and 2 mean the same for all commands, so that a script can distinguish findings from wrong usage. The meaning
+of 1 depends on the command.
 """
 
 from typing import Final
@@ -54,10 +54,10 @@ FOUND: Final = {
     "collide": "designs that conflict",
     "demo": "a frame that is rejected or encodes to different bytes",
 }
-"""The meaning of status 1, by command; other commands never exit with 1."""
+"""The meaning of exit status 1, by command. Commands that are not listed never exit with 1."""
 
 
 def epilog(command: str) -> str:
-    """Return the end of a command's help."""
+    """Return the last part of a command's help, which lists its exit statuses."""
     found = f"  1  {FOUND[command]}\n" if command in FOUND else ""
     return f"\b\nExit status:\n  0  {FINE}\n{found}  2  {USAGE}"

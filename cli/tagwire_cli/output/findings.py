@@ -1,7 +1,7 @@
-"""Print findings about changes: as paragraphs with their proof, as JSON, or as reports for other programs.
+"""Print findings about changes: as paragraphs with proofs, as JSON, or as reports for other programs.
 
-A paragraph has the position, rule and sentence, then the line of the spec. For a change that breaks bytes, it also has
-the example value, its old and new bytes, and the annotated bytes as the other side reads them.
+A paragraph has the position, the rule and a sentence, followed by the line of the spec. If a change breaks bytes, the
+paragraph also has an example value, its old and new bytes, and the annotated bytes as the other side reads them.
 """
 
 import json
@@ -26,7 +26,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs on standard output, each coloured by its severity."""
+    """Print paragraphs on standard output. Each is a text and a severity, which selects its colour."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)
@@ -51,7 +51,7 @@ def finding_text(finding: "Finding") -> str:
 
 
 def _placed_text(finding: "Finding") -> str:
-    """Return the finding with its position, line and caret, like other problems of specs."""
+    """Return the finding as text with its position, source line and caret, in the form of other spec problems."""
     from tagwire_generator.diagnostics.problems import Problem, render
 
     problem = Problem(
@@ -72,7 +72,7 @@ def _prefix(finding: "Finding") -> str:
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
-    """Return an excused finding as a paragraph, with the reason in place of a proof."""
+    """Return an excused finding as a paragraph that ends with the reason for the exception."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
@@ -81,7 +81,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return the message, versions and field that the finding names."""
+    """Return the message, versions and field that a finding is about, as the beginning of its sentence."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()
@@ -111,12 +111,12 @@ def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
 
 
 def report_of(finding: "Finding") -> Report:
-    """Return the finding as a report for other programs."""
+    """Convert a finding to a report for other programs."""
     return of_change(finding, _subject(finding) + finding.message)
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
-    """Return the totals: `2 wire, 1 source and 1 excused in 3 messages`."""
+    """Return the totals, such as `2 wire, 1 source and 1 excused in 3 messages`."""
     from tagwire_generator.evolution import SEVERITIES
 
     numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]

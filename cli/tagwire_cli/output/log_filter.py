@@ -1,4 +1,4 @@
-"""The record filter of `tagwire log dump`, and its templates."""
+"""Options of `tagwire log dump`: the record filter, and templates for lines."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
 
 
 class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """Milliseconds since 1970, or an ISO 8601 time; without a zone it is UTC."""
+    """An option for a time: milliseconds since 1970, or ISO 8601, in UTC if there is no zone."""
 
     name = "time"
 
@@ -33,7 +33,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3
 
 
 class Template(click.ParamType):  # type: ignore[type-arg]
-    """A text with {names} of record values; \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+    """An option for a text with {names} of record values. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
 
     name = "template"
 
@@ -53,11 +53,11 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """Selects the records to print. Bounds that are None do not apply."""
+    """Selects the records to print. A bound of None does not apply."""
 
     start_offset: int | None = None
     end_offset: int | None = None
-    """Exclusive, like `end_time`."""
+    """The offset before which to stop. Like `end_time`, it is exclusive."""
     start_time: int | None = None
     end_time: int | None = None
     key: str | None = None
@@ -67,14 +67,14 @@ class RecordFilter:
     """How many more records to print."""
 
     def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
-        """Return a test for the records of a batch to print; None prints all."""
+        """Return a function that selects the records of a batch to print; None to print all."""
         others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
         if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
             return lambda record: self._keeps(record, begin)
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
-        """Whether nothing from this batch on is printed."""
+        """Return whether neither this batch nor any later batch has records to print."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
     def _keeps(self, record: Record, begin: int | None) -> bool:

@@ -1,6 +1,6 @@
-"""Print the output of `tagwire log dump` by batch: lines of JSON, or tab-separated text.
+"""Write the output of `tagwire log dump` batch by batch, as lines of JSON or tab-separated text.
 
-Separate from the command, because the log readers would slow down its help.
+This module is separate from the command, because importing the log readers would slow down the command's help.
 """
 
 import json
@@ -32,21 +32,21 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Text that could be mistaken for a null or for hex bytes; it is printed as hex bytes."""
+"""Matches text that could be mistaken for a null or for hex bytes, so it is printed as hex bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Record attributes, which some formats keep in the batch attributes."""
+"""Attributes of records, which some formats store in the batch attributes."""
 
 
 class DumpOptions(NamedTuple):
-    """What to print, and how."""
+    """Which records to print, and in which form."""
 
     format: FormatSet
     limits: Limits
     registry: Registry | None
-    """The messages of Kafka's internal topics, if records are to be decoded as messages."""
+    """The package with the messages in Kafka's internal topics; None to print records undecoded."""
     skip: Skip
-    """Called with the error of each record that is not a known message, and of skipped damage."""
+    """Called with the error of each record that can't be decoded as a message, and of damage that is skipped."""
     partial: bool
     as_json: bool
     is_lenient: bool
@@ -57,7 +57,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch and yield its size in bytes. Lines before an error are written.
+    """Write the lines of each batch, then yield its size in bytes. If there is an error, earlier lines are written.
 
     Raises LogError.
     """
@@ -77,7 +77,7 @@ def dump(
 def _batches(
     found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """Yield the batches with their segments and positions."""
+    """Yield the batches to print, with their segments and positions."""
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
@@ -88,7 +88,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return the additional members for --messages: messages of internal topics, and markers of every topic."""
+    """Return a function that adds the decoded message of a record to its line; None if there is nothing to decode."""
     registry, is_control = options.registry, batch.is_control
     registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
@@ -101,16 +101,16 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
             return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
-        # The bytes of a record that can't be decoded may hold a secret.
+        # A record that can't be decoded may contain a secret.
         return {"message": "null"} | ({"value": json.dumps(HIDDEN)} if hides() and log == "cluster" else {})
 
     return message
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return the members of a line for its message, as JSON strings. Sensitive values and their bytes are hidden.
+    """Return the message as members of a line, in JSON text. Sensitive values, and the bytes with them, are hidden.
 
-    Numbers that are in registers are replaced by their names.
+    Numbers that have names in registers are replaced by their names.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
@@ -131,7 +131,7 @@ def _registers(registry: Registry) -> dict[str, type[Register]]:
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
-    """Return a function that fills the template with the cells of a record."""
+    """Return a function that fills in the template from the cells of a record."""
     name = partition_name(segment.path.absolute().parent)
     whole = {
         "file": given_name(segment.name),
@@ -151,7 +151,7 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield a line for each record: tab-separated cells (offset to attributes), or the result of `line`."""
+    """Yield a line for each record. `line` makes it from the cells, by default separated by tabs."""
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -178,7 +178,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return the names of a record's attributes, whether set as bits or, in formats without such bits, implied."""
+    """Return the names of a record's attributes, even in a format that has no bits for them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])
@@ -188,7 +188,7 @@ def _of_record(record: Record) -> list[str]:
 
 
 def _cell(value: bytes | str | int | None) -> str:
-    """Return text unchanged if a line can hold it, null as <null>, and all other bytes as hex in <>."""
+    """Return printable text unchanged, null as <null>, and other bytes as hex in angle brackets."""
     if value is None:
         return "<null>"
     if isinstance(value, int):

@@ -1,7 +1,7 @@
-"""Progress bars for long work, on standard error, and only if it is a terminal.
+"""Draw progress bars for long work on standard error, if it is a terminal.
 
-Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`), and the next
-progress draws it again below them. No bar is drawn while lines keep coming, because it would only flicker.
+Lines may be printed to the same terminal. Code that prints them first removes the bar (`clear_bar`), and the next
+progress draws the bar again below the lines. There is no bar while lines keep coming, since it would only flicker.
 """
 
 import sys
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 _SECONDS: Final = 0.1
-"""The minimum time between drawings. One drawing takes about as long as reading a batch of many records."""
+"""Minimum seconds between drawings of a bar. One drawing takes about as long as reading a batch of many records."""
 
 _bars: Final[list["Progress"]] = []
 
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total), which draws a bar; None without a terminal.
+    """Yield a function that is called with (done, total) and draws a bar; None without a terminal.
 
-    The bar has no thread: it is drawn during calls, so that work may fork. It is removed at the end. With
-    `prints_all_along`, there is no bar if standard output is a terminal.
+    There is no background thread: the bar is drawn during these calls, so the work may fork. The bar is removed at the
+    end. With `prints_all_along`, there is no bar if standard output is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
@@ -42,7 +42,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         yield None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(  # not redirected, so that standard output stays separate
+    bar = Progress(  # standard output is not redirected, so that it stays separate
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     row = bar.add_task(printable(label))
@@ -54,7 +54,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # restarts the bar after `clear_bar`
+            bar.start()  # draws the bar again after `clear_bar`
             bar.refresh()
 
     _bars.append(bar)
@@ -66,6 +66,6 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
 
 def clear_bar() -> None:
-    """Remove the visible bar, before lines are printed."""
+    """Remove the visible bar. Code that prints lines calls this first."""
     for bar in _bars:
         bar.stop()

@@ -1,9 +1,9 @@
-"""Reports of findings for other programs: GitHub annotations, and SARIF.
+"""Report findings to other programs: as GitHub annotations, and as SARIF.
 
-This module reduces spec problems, and findings about changes and designs, to a rule, a position and a sentence. Text
-for people is made elsewhere, because it shows more, depending on the kind of finding.
+This module reduces spec problems, and findings about changes and designs, to a rule, a position and a sentence. Other
+modules print text for people, which has more parts that depend on the kind of finding.
 
-Sources: GitHub's documentation of workflow commands; SARIF 2.1.0 of OASIS.
+Sources: GitHub's documentation of workflow commands; OASIS SARIF 2.1.0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,19 +29,19 @@ FORMATS: Final = ("text", "json", "github", "sarif")
 Level = Literal["error", "warning", "note"]
 
 _LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
-"""By severity; all others are errors."""
+"""SARIF levels by severity; other severities are errors."""
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--output-format`, also spelled `--format`, and its short form `--json`."""
+    """Add the option `--output-format`, or `--format`, and its short form `--json`."""
     command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
     names = ("--output-format", "--format", "output_format")
     return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)
 
 
 class Report(NamedTuple):
-    """One finding. `line` and `column` count from 1; 0 means the whole file."""
+    """A finding for other programs. `line` and `column` count from 1; line 0 means the whole file."""
 
     rule: str
     severity: str
@@ -57,17 +57,17 @@ class Report(NamedTuple):
 
 
 def of_problem(problem: "Problem") -> Report:
-    """Return the report of a problem in a spec."""
+    """Convert a spec problem to a report."""
     return Report(problem.rule, problem.severity, problem.message, problem.file, problem.line, problem.column)
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """Return the report of a finding about a change, with the given message."""
+    """Convert a finding about a change to a report with the given message."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 
 def print_github(reports: Sequence[Report]) -> None:
-    """Print each finding as a workflow command, which GitHub shows next to the line."""
+    """Print each finding as a GitHub workflow command, which GitHub shows next to the line."""
     for report in reports:
         kind = "notice" if report.level == "note" else report.level
         properties: dict[str, object] = {"file": report.file} if report.file else {}
@@ -86,7 +86,7 @@ def _property(text: str) -> str:
 
 
 def print_sarif(reports: Sequence[Report]) -> None:
-    """Print all findings as one SARIF log, with the texts of their rules."""
+    """Print all findings as one SARIF log, with descriptions of their rules."""
     rules = _all_rules()
     used = sorted({report.rule for report in reports})
     driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
@@ -113,7 +113,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if given_name(report.file) in ("", "standard input"):  # without a location
+    if given_name(report.file) in ("", "standard input"):  # SARIF locations need a file
         return result
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

@@ -1,4 +1,4 @@
-"""Report on standard error which parts of a log a command left out, and exit with 1."""
+"""Report on standard error which parts of a log a command has left out, and exit with 1."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 _MOST: Final = 100
-"""The maximum number of parts to report one by one; a damaged log may have a million."""
+"""The maximum number of parts to report individually, since a damaged log may have a million."""
 
 
 class Skipped:
-    """A callback for the error of each part that is left out. Call `end` after reading."""
+    """A callback for the error of each part of a log that is left out. Call `end` after reading the log."""
 
     def __init__(self) -> None:
         self.count = 0
         self._last = ""
 
     def __call__(self, error: "LogError | LogPathError") -> None:
-        if str(error) == self._last:  # a batch may be read twice
+        if str(error) == self._last:  # the same error again, because a batch may be read twice
             return
         self._last = str(error)
         self.count += 1
@@ -30,7 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report the number of further parts. Raises click's Exit if anything was left out."""
+        """Report how many more parts were left out. Raises click's Exit with 1 if there were any."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

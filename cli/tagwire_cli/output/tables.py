@@ -1,6 +1,6 @@
-"""Print tables, JSON and bytes on standard output.
+"""Print tables, JSON and exact bytes on standard output.
 
-On a terminal, rich draws tables; elsewhere they are plain aligned text, one line per row, for grep and logs.
+On a terminal, rich draws the tables. Elsewhere, they are plain aligned text with one line per row, for grep and logs.
 """
 
 import json
@@ -24,26 +24,26 @@ from tagwire_cli.paths import given_name
 _GAP: Final = "  "
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
-"""JSON members whose values are counts by reason."""
+"""JSON members that map reasons to counts."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""Longer cells are shortened on a narrow terminal: paths to `_LONG` characters, others to `_SHORT`."""
+"""On a narrow terminal, paths are shortened to `_LONG` characters and other cells to `_SHORT`."""
 _PROSE: Final = 30
-"""Wider columns are wrapped between words."""
+"""Columns wider than this are wrapped between words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its title, and how its cells are shown."""
+    """A column of a table: its title, and how to show its cells."""
 
     title: str
     is_number: bool = False
     style: str = ""
-    """rich's name of a colour, for terminals."""
+    """The name of a rich style, for terminals."""
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print the rows under their titles."""
+    """Print a table of rows below the column titles."""
     clear_bar()
     rows = [[printable(given_name(cell)) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
@@ -64,7 +64,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """Shorten long cells and then drop the last columns, until the table fits a terminal."""
+    """Make a table fit a terminal: shorten long cells, then drop the last columns."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
     for number, each in enumerate(cells):
@@ -92,7 +92,7 @@ def _shortened(cell: str, width: int, *, is_path: bool) -> str:
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print as wide as the terminal, or wider if a word needs it: a split path or number can't be copied."""
+    """Print a table as wide as the terminal, or wider so that no word is split: a split path can't be copied."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -108,14 +108,14 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
         wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
-        table.add_row(*map(Text, row))  # Text objects, so that cells are never parsed as markup
+        table.add_row(*map(Text, row))  # Text objects, so that rich doesn't parse cells as markup
     console = Console(file=sys.stdout, highlight=False)
     console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
     console.print(table)
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys such as `new_batches` to `newBatches`, at any depth. Keys that are data are not changed."""
+    """Convert keys such as `new_batches` to `newBatches`, at any depth; the keys of `_COUNTS` members are kept."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
@@ -125,14 +125,14 @@ def camel_keys(value: Any) -> Any:
 
 
 def write_json(value: Any) -> None:
-    """Print the value as indented JSON in UTF-8, independent of the terminal's encoding."""
+    """Print a value as indented JSON in UTF-8, whatever the encoding of the terminal."""
     write_json_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print the same as `write_json`, holding only one value at a time.
+    """Print values as `write_json` does, but keep only one value in memory.
 
-    Lists in a value may be lazy: the encoder iterates over them.
+    Lists in a value may be lazy, since the encoder only iterates over them.
     """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
@@ -147,22 +147,22 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
 
 
 def write_json_line(value: Any) -> None:
-    """Print the value as JSON on one line."""
+    """Print a value as JSON on one line."""
     write_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def write_json_text(text: str) -> None:
-    """Print a JSON text and a line break in UTF-8, independent of the terminal's encoding."""
+    """Print JSON text and a line break in UTF-8, whatever the encoding of the terminal."""
     write_bytes(printable_json(given_name(text)).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
-    """Print the text as one line in UTF-8 on any terminal; unprintable characters other than tabs are escaped."""
+    """Print text as one line in UTF-8, whatever the terminal; unprintable characters except tabs are escaped."""
     write_bytes(printable(given_name(text), keep="\t").encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:
-    """Print exactly these bytes."""
+    """Print exactly these bytes on standard output."""
     clear_bar()
     click.echo(data, nl=False)
 
@@ -175,9 +175,9 @@ def refuse_terminal() -> None:
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """Yield a buffered `write_bytes`, for thousands of parts."""
+    """Yield a function like `write_bytes` that buffers its output, for thousands of calls."""
     stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:  # standard output was closed at the start
+    if stream is None:  # standard output was closed when the process started
         yield write_bytes
         return
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`tagwire log`: commands for log segments, without a broker. A command table, like `tagwire` itself."""
+"""`tagwire log`: commands for log segments, which need no broker. The group is a command table, as `tagwire` is."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ LOG_COMMANDS: Final = {
     "convert": "tagwire_cli.commands.log.convert",
     "compact": "tagwire_cli.commands.log.compact",
 }
-"""Name to module, in the order of the help."""
+"""Module names by command name, in the order of the help."""
 
 
 @click.group("log", cls=CommandTable, sections={"Commands": LOG_COMMANDS})

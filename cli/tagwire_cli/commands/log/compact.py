@@ -73,11 +73,11 @@ _RULES = (
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
-"""The command's options that are attributes of `tagwire.log.compaction.Compaction`."""
+"""The options whose values become attributes of `tagwire.log.compaction.Compaction`."""
 
 
 def rule_options(function: F) -> F:
-    """Add the compaction options, named as the attributes of `Compaction`."""
+    """Add the options for compaction rules, which have the names of the attributes of `Compaction`."""
     for option in reversed(_RULES):
         function = option(function)
     return function
@@ -133,7 +133,7 @@ def command(
 
 
 def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
-    """Print the result for a partition."""
+    """Print the report for a partition, as a line of JSON or as tables."""
     if as_json:
         write_json_line(
             camel_keys(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
@@ -150,7 +150,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in and below folders, and copy the broker's files next to them."""
+    """Compact the partitions in and below the paths, copy the broker files next to them, and yield the reports."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 
@@ -162,7 +162,7 @@ def _compacted(
             for partition, target in left:
                 yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
-        # After each path, so that the output is complete even if a later path fails.
+        # Copy the files after each path, so that the output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=True)
 
 
@@ -184,7 +184,7 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
 
 
 def _print(report: "CompactReport") -> None:
-    """Print the segments, and how many records were kept and removed."""
+    """Print a table of segments, and how many records were kept and removed, for which reasons."""
     from tagwire.log.compaction import KEPT, REMOVED
 
     if report.segments:

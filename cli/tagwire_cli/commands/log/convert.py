@@ -90,7 +90,7 @@ def command(
 
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
-    """Print the converted segments and the losses. Exits with 1 if anything was lost or skipped."""
+    """Print the converted segments and what was lost. Exits with 1 if anything was lost or skipped."""
     from tagwire.log.rebatching import LossReport
 
     losses = LossReport()
@@ -114,7 +114,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below folders, and copy the broker's files next to them."""
+    """Convert the partitions in and below the paths, copy the broker files next to them, and yield the reports."""
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
@@ -124,7 +124,7 @@ def _converted(
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
-        # After each path, so that the output is complete even if a later path fails.
+        # Copy the files after each path, so that the output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 

@@ -84,7 +84,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """Return attribute counts, of batches and then of records: `append time 2, tombstone 5`."""
+    """Return attribute counts, such as `append time 2, tombstone 5`: first of batches, then of records."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -98,14 +98,14 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """Return the only name, or all names with their counts: `v2`, or `v0 12, v1 3`."""
+    """Return a single name without its count, several names with their counts: `v2`, or `v0 12, v1 3`."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def _time(timestamp: int | None) -> str:
-    """Return a time in ISO 8601; a number outside the range of dates is returned as a number."""
+    """Return a time in ISO 8601, or as a number if it is outside the range of dates."""
     if timestamp is None:
         return ""
     try:

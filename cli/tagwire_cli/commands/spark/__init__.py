@@ -1,4 +1,4 @@
-"""`tagwire spark`: jobs on logs and captures too large for one machine. A command table, like `tagwire log`."""
+"""`tagwire spark`: jobs for logs and captures too large for one machine. The group is a command table."""
 
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ SPARK_COMMANDS: Final = {
     "import": "tagwire_cli.commands.spark.import_logs",
     "audit": "tagwire_cli.commands.spark.audit",
 }
-"""Name to module, in the order of the help."""
+"""Module names by command name, in the order of the help."""
 
 
 def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

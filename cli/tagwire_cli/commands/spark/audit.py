@@ -88,7 +88,7 @@ def command(
 
 
 def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Print a row for each folder."""
+    """Print a row for each hidden folder that a write left behind."""
     from tagwire_spark.files.leftovers import leftovers
     from tagwire_spark.files.store import StorageOptions
 
@@ -104,7 +104,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
 
 
 def _in_utc(value: Any) -> Any:
-    """Return a time in UTC. Spark returns local times without a zone."""
+    """Return a time as a string in UTC, other values unchanged. Spark returns local times without a zone."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
