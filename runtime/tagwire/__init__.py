@@ -1,6 +1,6 @@
 """tagwire: encode versioned messages to bytes, and decode them.
 
-This package is the runtime of generated packages such as `tagwire_messages`. What it offers works with each of them:
+This package is the runtime of generated packages such as `tagwire_messages`, and works with each of them:
 
     Versions, Limits                    version ranges; bounds for untrusted bytes
     Registry, Frame, FrameSplitter      whole requests, responses and records
@@ -11,7 +11,7 @@ This package is the runtime of generated packages such as `tagwire_messages`. Wh
     trace, annotate, assemble           show each byte with its field; turn the edited text back into bytes
     guess                               guess what unknown bytes may be
     Schema, Field                       define a schema at run time
-    engine                              show or choose the engine that serializes
+    engine                              return the engine that encodes and decodes, native or Python
     TagwireError and its subclasses     every error that tagwire raises on purpose
 
 Each name is loaded when it is first used, so that `import tagwire` is fast.

@@ -160,7 +160,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Give each response the API of its request, and each frame the registry.
 
-    A request comes before its response. An API that a line names is not changed.
+    Requests must precede their responses. If a line names an API, that API is not changed.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -209,7 +209,7 @@ def frames_of_stream(
     keeps_damaged: bool = False,
     closes: bool = False,
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a capture from a seekable stream; errors use `name`. Pairs no responses.
+    """Read the frames of a capture from a seekable stream, without pairing responses. Errors contain `name`.
 
     With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. With `closes`, close marks
     are returned as well. Raises CaptureError.
@@ -221,7 +221,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # A frame after a gap is found later than frames of other connections.
+    # Sort by time, because a frame after a gap is found later than frames of other connections.
     found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
     for number, frame in enumerate(found, 1):
         frame.number = number
@@ -286,7 +286,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame of a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
+    """Make a frame from a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

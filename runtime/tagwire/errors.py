@@ -1,9 +1,8 @@
-"""The exceptions of tagwire, one tree, by cause.
+"""The exceptions of tagwire, in one class hierarchy by cause.
 
-`SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError`
-for invalid values, `DecodeError` for invalid bytes, and `UnsupportedVersionError`
-for versions that a message does not have. Each error says what is wrong and where,
-the two facts that disagree, and the remedy if there is one.
+`SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError` for invalid values, `DecodeError`
+for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. Each message states what is
+wrong and where, the two facts that disagree, and the remedy if there is one.
 """
 
 from collections.abc import Iterable

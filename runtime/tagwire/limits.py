@@ -19,11 +19,10 @@ class LimitsError(TagwireError, ValueError):
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means: limited by the size of the input alone. This is enough to limit
-    memory, since every element and every tag takes at least one byte of input, and
-    the engines check counts against the remaining bytes before they allocate.
-    Decompressed data does not depend on the input size, so `decompressed_bytes`
-    and `decompression_ratio` always have a value.
+    None means that only the size of the input limits a value. This is enough to limit memory, because every element and
+    every tag takes at least one byte of input, and the engines check counts against the remaining bytes before they
+    allocate. Decompressed data does not depend on the input size, so `decompressed_bytes` and `decompression_ratio`
+    always have a value.
     """
 
     __slots__ = (
@@ -43,19 +42,19 @@ class Limits:
     depth: int | None
     """The maximum nesting depth of structs; a message without structs has depth 1."""
     elements: int | None
-    """Array elements in the whole input; for record batches, in one batch."""
+    """The maximum number of array elements in the whole input; for record batches, in one batch."""
     headers: int | None
-    """Headers of one record."""
+    """The maximum number of headers of one record."""
     records: int | None
-    """Records of one batch, or messages of one wrapper."""
+    """The maximum number of records of one batch, or messages of one wrapper."""
     unknown_tags: int | None
-    """Unknown tagged fields in the input."""
+    """The maximum number of unknown tagged fields in the input."""
     unknown_tag_bytes: int | None
-    """The total bytes of unknown tagged fields."""
+    """The maximum total size of unknown tagged fields, in bytes."""
     decompressed_bytes: int
-    """Bytes of one batch after decompression."""
+    """The maximum size of one batch after decompression, in bytes."""
     decompression_ratio: int
-    """The ratio of decompressed to compressed bytes of one batch."""
+    """The maximum ratio of decompressed to compressed bytes of one batch."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class Limits:
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
-        """Whether no input of `size` bytes with structs nested `depth` deep can exceed any limit."""
+        """Return whether no input of `size` bytes with structs nested `depth` deep can exceed any limit."""
         return (
             (self.depth is None or depth <= self.depth)
             and (self.bytes is None or size <= self.bytes)

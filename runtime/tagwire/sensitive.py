@@ -31,7 +31,7 @@ class Hidden:
 
 
 def hides() -> bool:
-    """Whether sensitive values are currently hidden."""
+    """Return whether sensitive values are currently hidden."""
     return not _is_asked.get()
 
 

@@ -97,7 +97,7 @@ class Versions:
         return Versions(common.highest + 1, self.highest)
 
     def __le__(self, other: Versions) -> bool:
-        """Whether `other` has all versions of this range."""
+        """Return whether `other` has all versions of this range."""
         return not self or (other.lowest <= self.lowest and self.highest <= other.highest)
 
     def __eq__(self, other: object) -> bool:

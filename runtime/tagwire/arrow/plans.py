@@ -106,7 +106,7 @@ def _encoder(engine_name: str, options: ColumnOptions) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """Return the memory of released native columns, which everything that makes such columns shares."""
+    """Return the spare memory of released native columns, which is shared by all makers of such columns."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)

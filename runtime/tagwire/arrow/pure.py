@@ -1,7 +1,7 @@
 """Arrow columns in pure Python: the same columns, made from message objects. pyarrow builds the arrays.
 
-For installations without the native engine, and for layouts that it does not support. Slow: each message is an
-object, and each of its fields a Python value.
+This is for installations without the native engine, and for layouts that it does not support. It is slow, because each
+message is an object, and each of its fields a Python value.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
-The first bytes of a request identify it. A response, or a message without header, has no such
-bytes, so every message is tried, and each that decodes strictly to the last byte is a candidate.
-Often there are several. `plausibility` ranks them by their values, and the distance between the
-first and the second shows how reliable the result is. Record batches have checksums, so they
-are recognised with certainty.
+The first bytes of a request identify it. A response, or a message without header, has no such bytes, so every message
+is tried, and each that decodes strictly to the last byte is a candidate. Often there are several. `plausibility` ranks
+them by their values, and the distance between the first and the second candidate shows how reliable the result is.
+Record batches have checksums, so they are recognized with certainty.
 
-Versions of a message that decode the bytes to the same values are one candidate, because
-nothing distinguishes them.
+Versions of a message that decode the bytes to the same values are one candidate, because nothing distinguishes them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -124,10 +122,9 @@ class Guess:
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
     """Return the messages of `registry` that `data` (any bytes-like object, without the frame size) may be.
 
-    Candidates decode every byte strictly, and are sorted by the cost of their values.
-    The request that the header names is listed even if only a part of it decodes; other
-    partial readings are searched only if there is no complete one. Raises no error for
-    any bytes, but ValueError for a kind that is not in `KINDS`.
+    Candidates decode every byte strictly, and are sorted by the cost of their values. The request that the header names
+    is listed even if only a part of it decodes; other partial readings are searched only if there is no complete one.
+    No bytes raise an error. Raises ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"{unknown[0]!r} is none of the kinds {', '.join(KINDS)}")
@@ -287,13 +284,13 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Whether offset, length and magic byte match one of Kafka's batch formats, which is rarely a coincidence."""
+    """Return whether offset, length and magic byte match one of Kafka's batch formats, rarely a coincidence."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 
 
 def _is_past_header(seen: Trace) -> bool:
-    """Whether a partial request has at least its header."""
+    """Return whether a partial request has at least its header."""
     return len(seen.parts) > 1 or (bool(seen.parts) and seen.parts[0].complete)
 
 

@@ -1,10 +1,9 @@
 """The plausibility of a reading in bits: the cost of describing its values to a reader who knows the message.
 
-Bytes of a message hold the values that people and programs use: small numbers, zeros, -1,
-names in letters, known error codes. Decoded as another message, the same bytes are large numbers
-and strings of unusual characters. So common values cost few bits and unusual values many, and
-the cheaper of two readings is more likely: one bit less means twice as likely. This is minimum
-description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by
+Bytes of a message hold the values that people and programs use: small numbers, zeros, -1, names in letters, known error
+codes. Decoded as another message, the same bytes are large numbers and strings of unusual characters. So common values
+cost few bits and unusual values many, and the cheaper of two readings is more likely: one bit less means twice as
+likely. This is minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by
 hand and tried on captured traffic; they are not measurements.
 """
 
@@ -30,7 +29,7 @@ _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 _ZERO_BYTE: Final = 2.0
 _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEXT_CHARACTER for byte in range(256)]
-"""The cost of opaque bytes: passwords are text, and nested encodings have many zeros."""
+"""The cost of opaque bytes by value. They may be text, such as passwords, or nested encodings with many zeros."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 NameOf = Callable[[int], "str | None"]
@@ -130,7 +129,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Whether checksums prove that these are record batches; brokers may cut off the last one."""
+    """Return whether checksums prove that these are record batches, the last of which may be truncated by brokers."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

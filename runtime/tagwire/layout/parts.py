@@ -274,8 +274,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """Bytes compressed by the codec in the group `bits` of the item `field`, whose first value means uncompressed.
 
-    The compressed bytes are an array up to the end of its extent, or a sized value whose
-    decompressed content is a sequence of structs of the same format.
+    The compressed bytes are an array up to the end of its extent, or a sized value whose decompressed content is a
+    sequence of structs of the same format.
     """
 
     __slots__ = ("bits", "field")
@@ -289,7 +289,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """Array elements strictly ascend by their field `field`, compared as unsigned numbers or as they are."""
+    """A rule that array elements strictly ascend by `field`, compared as unsigned numbers if `unsigned` is set."""
 
     __slots__ = ("field", "unsigned")
 

@@ -52,13 +52,11 @@ def fresh(cls: type[T]) -> T:
 class Item(FrozenData):
     """A field of a struct in this version.
 
-    `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value
-    of a new object; `DEFAULT_STRUCT` means a struct with its own defaults.
-    The others are for record formats: `extent` names the item with this item's
-    length in bytes; `equals` is the only allowed value; `bits` are the named bits
-    of the value; with `relative_to`, the value is a difference to that field's.
-    `rewritten` fields are changed in place by brokers. `sensitive` fields are
-    hidden in output.
+    `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
+    means a struct with its own defaults. The other attributes are for record formats: `extent` names the item with this
+    item's length in bytes; `equals` is the only allowed value; `bits` are the named bits of the value; with
+    `relative_to`, the value is relative to the value of that field. `rewritten` fields are changed in place by brokers.
+    `sensitive` fields are hidden in output.
     """
 
     __slots__ = (
@@ -144,7 +142,7 @@ class Missing(FrozenData):
 
 
 class TaggedSection(FrozenData):
-    """The KIP-482 section at the end of a struct: a count, then tag, size and data of each field, ascending.
+    """The KIP-482 section at the end of a struct: a count, then tag, size and data of each field, in tag order.
 
     `unions` lists the fields that exclude each other.
     """
@@ -162,9 +160,8 @@ class TaggedSection(FrozenData):
 class OptionalBuffer(FrozenData):
     """The buffer at the start of a struct in the first draft of KIP-482.
 
-    It has entries of length, tag (uint16) and value, tags ascending, and ends with a
-    length of zero. `length` is VARINT or UVARINT; with `counts_tag` it includes the
-    two bytes of the tag.
+    It has entries of length, tag (uint16) and value, in tag order, and ends with a length of zero. `length` is VARINT
+    or UVARINT; with `counts_tag` it includes the two bytes of the tag.
     """
 
     __slots__ = ("counts_tag", "fields", "length")
@@ -261,9 +258,10 @@ class StructLayout(FrozenData):
         return (*self.fields, *self.missing)
 
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
-        """Whether a path of names and indexes leads to a sensitive field, or into one; with `around`, to one around it.
+        """Return whether a path of names and indexes leads to or into a sensitive field.
 
-        A value of the wrong type in place of a struct may be its sensitive field.
+        With `around`, also return True for a struct that has a sensitive field, because a value of the wrong type in
+        place of the struct may be that field's.
         """
         struct: StructLayout | None = self
         for step in path:

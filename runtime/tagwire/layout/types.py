@@ -51,11 +51,10 @@ class Sized(FrozenData):
 
 
 class Array(FrozenData):
-    """An array of elements after their count.
+    """An array: a count, and then the elements.
 
-    If `length` is None, the item `counted_by` has the number of elements (see
-    `Count`); without such an item, the elements fill the enclosing extent.
-    `order` means that they ascend; with `filled` there is at least one. `unique`
+    If `length` is None, the item `counted_by` has the number of elements (see `Count`); without such an item, the
+    elements fill the enclosing extent. `order` means that they ascend; with `filled` there is at least one. `unique`
     names the fields whose combination differs in each element.
     """
 
@@ -136,7 +135,7 @@ def primitive(
 
 
 Framing = Extent | Count | Checksum
-"""The items that a writer computes from what follows."""
+"""The types of items that a writer computes from the items after them."""
 
 Type = Fixed | NullableFixed | Varint | Sized | Array | Nested | Framing
 

@@ -1,8 +1,8 @@
 """Paths to fields, checked against a message class: `brokers[].host`.
 
-A path names attributes of the data classes, separated by dots. `[]` after an array enters its
-elements. Paths with common first steps become one tree of steps, which guides the walk over
-the bytes. The tree does not depend on versions.
+A path names attributes of the data classes, separated by dots. `[]` after an array enters its elements. Paths with
+common first steps become one tree of steps, which guides the traversal of the bytes. The tree does not depend on
+versions.
 """
 
 from __future__ import annotations

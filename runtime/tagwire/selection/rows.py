@@ -1,7 +1,6 @@
-"""Rows of values, taken from a decoded message: the reference behaviour for selections.
+"""Rows of values, taken from a decoded message: the reference behavior for selections.
 
-The native engine reads the same rows without decoding the message; the pure engine
-uses this module.
+The native engine reads the same rows without decoding the message; the pure engine uses this module.
 """
 
 from __future__ import annotations

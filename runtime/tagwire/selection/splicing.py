@@ -1,10 +1,9 @@
 """Put new values into existing bytes, by layout. Everything that is not on the path to a change is copied.
 
-The bytes were read strictly, so they are valid. This walk reads them again with the new values
-of the rows. Values are written by the same writer that encodes messages, so `encode` and this
-module reject the same values. Counts, and the section of a tagged field, are adapted to the
-change. A tagged field that gets its default is left out, as by `encode`, and a tagged field that
-was absent is inserted.
+The bytes were read strictly, so they are valid. This module reads them again with the new values of the rows. Values
+are written by the same writer that encodes messages, so `encode` and this module reject the same values. Counts, and
+the section of a tagged field, are adapted to the change. A tagged field that gets its default is left out, as by
+`encode`, and a tagged field that was absent is inserted.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from tagwire.selection.rows import Changes
 
     Cells = dict[int, tuple[Any, Any]]
-    """By the number of a path: the value that was read, and the new value."""
+    """By path number: the value that was read, and the new value."""
 
 __all__ = ["spliced"]
 
@@ -43,7 +42,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """A single walk. All input before the position `copied` is already in the output."""
+    """Copies the input in one pass, with the new values. All input before `copied` is already in the output."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -110,7 +109,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Replace the value at this position."""
+        """Replace the value at the current position."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -118,7 +117,7 @@ class _Splicer(LayoutReader):
             self.writer.value(type, new, self.out)
 
     def refuse_in_null(self, step: Step, cells: Cells) -> None:
-        """Reject a change after a null."""
+        """Reject a change to a value inside a struct or array that is null."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
@@ -220,7 +219,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield tag and size of each entry, with the position at its data."""
+        """Yield the tag and size of each entry; the position is then at the entry's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -260,7 +259,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return a field's default with the new values of a row in it; the field has no bytes in this input."""
+        """Return a field's default with the new values of a row in it, for a field that has no bytes in the input."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:
@@ -278,13 +277,13 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Whether a value stays the same; `value` is read again, since a struct may have been modified in place."""
+    """Return whether a value stays the same; `value` is read again, because callers may modify a struct in place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the new values of one element; empty while the walk is above the rows."""
+    """Return the read and the new values of one element; empty if the element contains the rows."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

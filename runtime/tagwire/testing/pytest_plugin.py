@@ -4,7 +4,7 @@
     make_mock_peer      a function that starts more peers, such as one for each broker
     mock_peer_registry  Kafka's messages; override it for your own messages
 
-After the test, the peers are closed, and the test fails if one had problems: requests that no rule answers, script
+After the test, the peers are closed, and the test fails if a peer had problems: requests that no rule answers, script
 errors, bytes that are not frames. pytest finds the plugin if tagwire is installed, so the plugin imports only pytest
 until a fixture is used.
 """

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Message)
 Strategy = st.SearchStrategy[Any]
 
 _LONGEST: Final = 3
-"""The maximum length of arrays: messages nest, and long arrays find nothing that short arrays hide."""
+"""The maximum length of arrays. Arrays nest, and longer arrays find no errors that short arrays hide."""
 _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 """Tags of a tagged section, and of the draft dialect's buffer."""
 

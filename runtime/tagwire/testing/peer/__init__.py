@@ -1,4 +1,4 @@
-"""A mock peer: a server whose answers a test scripts, from the messages of any protocol.
+"""A mock peer: a server for tests with scripted answers, made from the messages of any protocol.
 
     MockPeer(registry)                   the peer; Kafka's messages by default
     peer.on(MetadataRequest).reply(...)  a message, a function of the request, a sequence of them

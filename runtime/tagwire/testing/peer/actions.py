@@ -1,4 +1,4 @@
-"""The actions of a connection, in order, carried out by the owner of the socket or inspected by a test.
+"""The actions of a connection, in order, which the owner of the socket carries out or a test inspects.
 
 Actions are plain values, so a delay needs no clock in a test, and a cut frame is just shorter bytes followed by a
 `Close`.

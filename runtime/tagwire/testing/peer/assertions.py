@@ -86,7 +86,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: Problem) -> BaseException | None:
-    """Return the cause of a problem if its traceback leads into the script; otherwise the message says everything."""
+    """Return the cause of a problem if its traceback leads into the script; otherwise the problem's text is enough."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 
@@ -102,7 +102,7 @@ def _name(expected: Expected) -> str:
 
 
 def _summary(journal: Journal) -> list[str]:
-    """Return lines with all received requests, one for each connection, and the problems."""
+    """Return lines with all received requests, one line for each connection, and the problems."""
     connections: dict[int, list[str]] = {}
     for each in journal.requests:
         connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
@@ -113,7 +113,7 @@ def _summary(journal: Journal) -> list[str]:
 
 _MOST: Final = 12
 MISSING: Final = object()
-"""Marks an element that only the other side has."""
+"""Marks an element that only the other array has."""
 
 
 class Difference(NamedTuple):

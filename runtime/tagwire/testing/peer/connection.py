@@ -1,4 +1,4 @@
-"""One connection to a mock peer, without any I/O: bytes go in as they arrive, and actions come out.
+"""One connection to a mock peer, without I/O: received bytes go in, and actions come out.
 
 A `ServerConnection` reads the requests, and the script decides on the actions. The owner of the socket calls
 `receive_data` and carries out the returned actions.
@@ -43,7 +43,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # also in `error`
+        with suppress(UnusableConnectionError):  # `error` has the exception as well
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -91,7 +91,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions that are due: for an answer, and for the held answers that waited for this answer."""
+        """Return the actions that are due: those of an answer, and of the held answers that waited for this answer."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

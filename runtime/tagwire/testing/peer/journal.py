@@ -1,7 +1,7 @@
 """The journal of a mock peer: the received requests, in order, and the problems.
 
-Requests arrive on the server's thread and are read on the test's thread, so one condition guards the lists, and a test
-can wait for requests that have not arrived yet.
+Requests arrive on the server's thread and are read on the test's thread, so a condition variable guards the lists, and
+a test can wait for requests that have not arrived yet.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Journal:
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` returns for its number."""
+        """Add the request that `make` returns, given the request's number."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -155,4 +155,4 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class PeerError(TagwireError):
-    """A script that can't be played, or a peer that is used for something it can't do."""
+    """A script that can't be run, or a peer that is used for something it can't do."""

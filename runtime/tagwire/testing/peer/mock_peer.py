@@ -67,8 +67,8 @@ class MockPeer:
     ) -> Rule:
         """Return a rule for requests of this class, name or API key; its `reply` activates it.
 
-        The rule answers `versions`, by default the versions that are stable for request and response, of requests for
-        which `when` is true, up to `times` requests. If several rules match, the latest one answers. Raises
+        The rule answers up to `times` requests in one of `versions` for which `when` returns true. The default versions
+        are those in which both request and response are stable. If several rules match, the latest one answers. Raises
         UnknownMessageError, VersionsError, and PeerError for anything but a request, and for a rule that no request can
         match.
         """
@@ -213,7 +213,7 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that such requests were received in this order, with any others between. Raises AssertionError."""
+        """Assert that such requests were received in this order, maybe with others between. Raises AssertionError."""
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
 
@@ -228,7 +228,7 @@ class MockPeer:
 
 
 def _stable(request: type[Message], response: type[Message]) -> Versions:
-    """Return the versions that are stable for both."""
+    """Return the versions in which request and response are both stable."""
     return request.VERSIONS & response.VERSIONS & Versions(0, min(request.LATEST_STABLE, response.LATEST_STABLE))
 
 

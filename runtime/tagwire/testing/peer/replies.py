@@ -31,10 +31,9 @@ _PAUSE: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, and its faults.
+    """An answer of the mock peer, and the faults to inject into it.
 
-    Without a message and `raw`, no bytes are sent: the request stays without an answer, like a ProduceRequest with acks
-    0.
+    Without a message and `raw`, no bytes are sent: the request gets no answer, like a ProduceRequest with acks 0.
     """
 
     message: Message | None = None
@@ -43,7 +42,7 @@ class Reply:
     version: int | None = None
     """The version to encode the response in; None for the version of the request."""
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Header fields to set, such as correlation_id or unknown_tags. Others are as in the request header, or default."""
+    """Header fields to set, such as correlation_id or unknown_tags; others are copied from the request or default."""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Response fields by path, such as `topics[].error_code`; every field that the path matches gets the value."""
     unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
@@ -62,7 +61,7 @@ class Reply:
     """Close the connection after the answer, or instead of it."""
 
     def __post_init__(self) -> None:
-        """Raises PeerError for a fault of the wrong type or out of range."""
+        """Check the faults. Raises PeerError for a fault of the wrong type or out of range."""
         __tracebackhide__ = True
         for name, (is_fit, expected) in _FAULTS.items():
             value = getattr(self, name)
@@ -121,7 +120,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 """For each fault, whether a value is valid, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
-"""The result of a function of the request."""
+"""A single answer, which a function of the request may also return."""
 AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
 """The argument of `Rule.reply`."""
 

@@ -68,7 +68,7 @@ class Rule:
         return self
 
     def matches(self, request: Received) -> bool:
-        """Whether the rule answers this request. Exceptions of `when` pass through."""
+        """Return whether the rule answers this request. Exceptions of `when` are not caught."""
         if type(request.message) is not self.request or request.version not in self.versions:
             return False
         if self.times is not None and len(self.requests) >= self.times:
@@ -76,7 +76,7 @@ class Rule:
         return self._when is None or bool(self._when(request))
 
     def answer(self, request: Received) -> Reply:
-        """Return the answer to a request, and count the request. Exceptions of answer functions pass through."""
+        """Return the answer to a request, and count the request. Exceptions of answer functions are not caught."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         reply: Reply = answer(request)

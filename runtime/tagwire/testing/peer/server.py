@@ -24,7 +24,7 @@ __all__ = ["running", "serving"]
 
 _READ_SIZE: Final = 65536
 _MOST_WAITING: Final = 1 << 24
-"""The maximum size of answers that the client has not read; beyond it, no more of its requests are read."""
+"""The maximum size of the answers that a client has not read, in bytes; above it, no more requests are read."""
 
 
 @asynccontextmanager
@@ -70,7 +70,7 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             for action in connection.receive_data(data):
                 waiting.put(action)
             await waiting.room()
-        with suppress(OSError):  # as above
+        with suppress(OSError):  # the client reset the connection
             await answering
             writer.close()
             await writer.wait_closed()
@@ -94,7 +94,7 @@ class _Waiting:
         self.actions.put_nowait(action)
 
     async def room(self) -> None:
-        """Wait until the client has read enough."""
+        """Wait until the size of the unread answers is below the maximum."""
         while self._size > _MOST_WAITING and not self._is_over:
             self._has_room.clear()
             await self._has_room.wait()
