@@ -17,7 +17,7 @@ typedef struct {
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits for each row */
     int32_t value, error;          /* columns of the result; `error` is -1 without an error column */
-    int nulls_bad;                 /* whether a rejected row becomes null without asking the interpreter */
+    int nulls_bad;                 /* whether a rejected row becomes null at once, not converted by the interpreter */
     int tried;                     /* for decoding: 0 if all rows are left to the interpreter */
 } tw_conversion;
 

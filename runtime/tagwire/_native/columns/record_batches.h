@@ -24,8 +24,7 @@ typedef struct {
     tw_frame *frame;
     const tw_crc32c_tables *crc32c, *crc32;
     int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS]; /* for items of bytes: where the bytes begin whose size is in the slot (-1 for
-                                     * null) */
+    const uint8_t *spans[TW_SLOTS]; /* for a slot that holds the size of bytes (-1 for null): where the bytes begin */
     int flag;             /* value of the tombstone bit, if the last number has one */
 } tw_record_reader;
 

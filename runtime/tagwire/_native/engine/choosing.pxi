@@ -1,7 +1,8 @@
 """Native selections: read the chosen fields of a message as rows, and write new values into the message's bytes.
 
-The fast path reports only success or failure. For invalid bytes, the error walk finds and raises the error. For
-rejected or rare values, `rewrite` returns None, and Python rewrites the message (`tagwire.selection.splicing`).
+The fast path reports only success or failure. For invalid bytes, walk.h finds the position, and the interpreter raises
+the error. For rejected or rare values, `rewrite` returns None, and Python rewrites the message
+(`tagwire.selection.splicing`).
 """
 
 from libc.string cimport memset

@@ -1,8 +1,8 @@
 /* Read the chosen fields of a message into rows, and skip all other fields.
  *
  * Skipped fields are validated as in walk.h, and chosen fields are read as in decode.h. Together they reject exactly
- * the messages that decoding rejects. Functions return 0, or -1 for an error, whose position the error walk then finds.
- * To support rewriting, the byte positions of chosen values are recorded as marks, in the order in which splice.h reads
+ * the messages that decoding rejects. Functions return 0, or -1 for an error; walk.h then finds its position. To
+ * support rewriting, the byte positions of chosen values are recorded as marks, in the order in which splice.h reads
  * them.
  */
 #ifndef TAGWIRE_COLLECT_H
@@ -227,7 +227,7 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* the error walk finds the entry */
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h will find the entry's position */
             return -1;
     }
     if (more < 0)

@@ -157,7 +157,7 @@ cdef class Plan:
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error in bytes that the main loop rejected. Return if the error walk finds no error."""
+        """Raise the error in bytes that the main loop rejected. Return if walk.h finds no error in them."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes

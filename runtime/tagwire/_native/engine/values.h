@@ -99,8 +99,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    /* The ASCII path is not for strings of one character: CPython shares these objects, and PyUnicode_DecodeUTF8
-     * returns them. */
+    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, which returns CPython's shared
+     * objects. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
