@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """A decoder of rows into the columns of `root`. Its part `value` has the messages if errors have a column."""
+    """A decoder of rows into the columns of `root`, or of its column `value` if there is an error column."""
 
     cdef int64_t depth
 
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """An encoder of the columns of `message`. The column `value` of `root` gets the bytes, another column errors."""
+    """An encoder of the columns of `message` into the bytes column `value` of `root`. `root` may add errors."""
 
     cdef Shape shape
 

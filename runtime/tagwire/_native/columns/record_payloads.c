@@ -1,7 +1,8 @@
 #include "columns/record_payloads.h"
 
 #define TW_METADATA_FRAME 1 /* the only known version of these frames */
-#define TW_NO_TYPE INT64_MIN /* not the version of a payload: its type is not the requested type */
+/* Returned in place of a version if the type of a payload is not the requested type. */
+#define TW_NO_TYPE INT64_MIN
 
 /* Return the bytes in a row of a column, and set `size`; NULL for null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)

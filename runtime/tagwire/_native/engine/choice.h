@@ -35,7 +35,7 @@ typedef struct {
 /* The chosen fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copy of the plan's items, with each `run` cut off before a chosen field */
+    const tw_field *items;    /* copy of the plan's items, in which no `run` includes a chosen field */
     const tw_chosen **chosen; /* for each item, what is chosen of it; NULL if the item is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* chosen tagged fields in ascending order of tags */

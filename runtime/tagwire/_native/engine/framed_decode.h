@@ -274,8 +274,9 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        held = TW_SLOT(made, f->slot); /* must come after creating the value, which may have let the collector run
-                                        * code */
+        /* Read the old value only now: creating the new value may have let the collector run code that changed the
+         * slot. */
+        held = TW_SLOT(made, f->slot);
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
     }

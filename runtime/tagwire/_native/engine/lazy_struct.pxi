@@ -48,7 +48,8 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may differ
+        # `isinstance` would trust `__class__`, which an object can override.
+        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):
             raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0
 

@@ -19,8 +19,8 @@ static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* Return whether a value, which may be NULL, is an exact int in the int32 range. 0 may also mean that a slower check
- * must decide. */
+/* Return whether a value, which may be NULL, is an exact int in the int32 range. May return 0 for a valid value, which
+ * a slower check then accepts. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -29,7 +29,8 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Return whether a value fits a kind of fixed width. 0 may also mean that a slower check must decide. */
+/* Return whether a value fits a kind of fixed width. May return 0 for a valid value, which a slower check then
+ * accepts. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -55,7 +56,8 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return by how many bytes a length is longer than the length of a short value (TW_SHORT); -1 if it is out of range. */
+/* Return how many bytes a length takes beyond the bytes of a short length (up to TW_SHORT); -1 if it is out of
+ * range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;

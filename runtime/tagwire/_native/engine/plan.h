@@ -185,7 +185,7 @@ typedef struct {
     int counting;
     int64_t *known;         /* registers, as in tw_reader */
     int64_t *highest;       /* for each register, the highest number written relative to it; or NULL */
-    int gap;                /* width of the last length that was a varint, which the next length probably has as well */
+    int gap;                /* width of the last varint length, an estimate for the next one */
     int unsure;             /* whether the interpreter may accept the value that was rejected */
     int64_t implied;        /* number to write if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
