@@ -1,4 +1,4 @@
 """Generate Python modules from JSON message specs.
 
-`pipeline.generate` runs all steps; docs/architecture.md describes them.
+`pipeline.generate` runs all steps. docs/architecture.md describes them.
 """

@@ -1,4 +1,4 @@
-"""Compare declarations of specs, and record formats."""
+"""Compare declarations that layouts do not contain, and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from tagwire_generator.reading.positions import Spot
 
 @dataclass(frozen=True, slots=True)
 class StructPair:
-    """A struct before and after, with its paths."""
+    """A struct in the old and in the new spec, with both paths."""
 
     old: StructSpec
     new: StructSpec
     old_path: str
     new_path: str
     names: tuple[str, ...]
-    """The JSON names that lead to the struct in the new spec."""
+    """The JSON names of the fields on the path to the struct, in the new spec."""
 
     def path_of(self, field: FieldSpec) -> str:
-        """Return the path of a field of the new struct."""
+        """Return the path of a field in the new struct."""
         return f"{self.new_path}.{attribute_name(field.name)}".lstrip(".")
 
 
 def json_name(field: FieldSpec) -> str:
-    """Return Kafka's JSON key of a field."""
+    """Return a field's key in Kafka's JSON."""
     return field.name[0].lower() + field.name[1:]
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return the name and type that a lock file records for a tagged field."""
+    """Return the description of a tagged field in lock files: its name and type."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -52,10 +52,10 @@ def tag_findings(
     retired: Mapping[int, str],
     told: Collection[int],
 ) -> Iterator[Finding]:
-    """Yield findings for tags of a struct that are reused or given up.
+    """Yield findings about tags that were reused, or dropped without being reserved.
 
-    `offered` are the versions of the old message that peers may use; `told` are tags of this struct that the layout
-    comparison has already reported.
+    `offered` are the versions of the old message that peers may use. `told` are the tags of this struct about which the
+    layout comparison has already reported a finding.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -75,16 +75,16 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe another field that had the tag before; None if both fields exist in a common version."""
+    """Describe another field that had the tag before; None if there is none, or if a common version has both fields."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # the layouts of a common version show it, with proof
+        return None  # the layouts of a common version prove the change
     return f"stood for {tag_holder(old)}"
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the field that a tag was retired from, if it was another field."""
+    """Describe the retired field that had the tag; None if the tag is not retired, or if it is the same field."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"once stood for {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -94,15 +94,15 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 
 
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
-    """Yield new ranges that match no version of either spec, newly required fields, and changed record formats.
+    """Yield findings about ranges that match no version, newly required fields, and changed record formats.
 
-    `offered` are the versions of the old message whose record formats count.
+    `offered` are the versions of the old message whose record formats are compared.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # A message may not use all fields of an imported struct.
+            # An imported struct may have fields that this message does not use.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return a new range of the field that matches neither its struct's versions nor the old versions."""
+    """Return a changed range of the field that has no version in common with the field's struct or the old message."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -144,7 +144,7 @@ def _dead_range(
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
-    """Yield changed record formats. Adding a format to a field that had none breaks nothing."""
+    """Yield findings about changed record formats. Adding a format to a field without one breaks nothing."""
     changed: dict[tuple[str, str], list[int]] = {}
     for version in versions & old.versions & new.versions:
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))
@@ -157,7 +157,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct of the new spec that can be on the wire, with the old struct of the same name and path."""
+    """Yield each struct that can be on the wire, with the old struct of the same path, and the struct's versions."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:
@@ -180,14 +180,14 @@ def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator
 
 
 _NOTHING = StructSpec(name="Nothing", versions=NONE)
-"""A placeholder for a struct that the old spec does not have."""
+"""A placeholder for a struct that the old spec doesn't have."""
 
 _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
-"""The framing of an item, apart from its type and bits."""
+"""The attributes of an item that describe its framing, except for type and bits."""
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield the breaking changes of a format spec. One of the two specs may be a message."""
+    """Yield the breaking changes of a record format. If the other spec is a message, this is the only finding."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -227,7 +227,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Return renamed fields by old name: those with the same index and type."""
+    """Return the renamed fields by old name. A renamed field has kept its index and type."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Return the references of an old item to other fields, with the new field names."""
+    """Return an old item's reference to another field, with the field's new name."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return the description of a type with new names, without struct members, which are compared separately."""
+    """Return the attributes of a type, with new field names, except struct members. They are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -1,1 +1,1 @@
-"""Make data classes and record formats in memory, so that layouts can be expanded from them."""
+"""Create data classes and record formats in memory, so that layouts can be expanded from them."""

@@ -1,7 +1,7 @@
-"""Make data classes at run time from a spec, for expanding layouts in the generator.
+"""Create data classes at run time from a spec, so that the generator can expand layouts.
 
-They have the same field tables as generated classes, and the runtime expands both with the same code, so the version
-logic exists only once.
+These classes have the same field tables as generated classes. The runtime expands the layouts of both kinds with the
+same code, so the logic for versions exists only once.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """Return a message class with field tables and versions, sufficient for `tagwire.message.field_table.layout_of`."""
+    """Return a message class with field tables and versions; `tagwire.message.field_table.layout_of` needs no more."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
@@ -34,7 +34,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """Return a message's settings for the draft dialect; None for the released dialect."""
+    """Return a message's settings for optional fields; None in the released dialect."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(
@@ -51,14 +51,14 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """Return the attributes whose combination must be unique among the elements of an array, if any."""
+    """Return the attributes whose combination must be unique among an array's elements; empty if there is no rule."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
 
 
 def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = (), about: str = "") -> FieldRow:
-    """Return the row of a field in its struct's field table; `unique` are the keys of its elements."""
+    """Return a field's row in the field table of its struct. `unique` are the keys of the array's elements."""
     enum = None if field.enum is None else _register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
@@ -85,7 +85,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
 
 
 def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
-    """Return a default as objects have it: an enum member if the number has one."""
+    """Return a default in the form that objects have: an enum member if there is one for the number."""
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default
@@ -93,7 +93,7 @@ def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
 
 @lru_cache(maxsize=256)
 def _register_class(spec: RegisterSpec) -> type[Register]:
-    """Return a class with the same members as the generated class. Equal registers share one class."""
+    """Return a class with the same members as the register's generated class. Equal registers share one class."""
 
     def fill(namespace: dict[str, Any]) -> None:
         for entry in sorted(spec.entries, key=lambda entry: entry.key):

@@ -1,7 +1,7 @@
-"""The spec model: the meaning of a spec, independent of its dialect and spelling.
+"""The spec model, which describes the meaning of a spec, independent of its dialect and spelling.
 
-Immutable classes validate themselves when they are built, so an invalid object can't exist. They have versions and wire
-types; Python names and layouts are derived from them.
+The classes are immutable and validate themselves when they are created, so no invalid object can exist. They contain
+versions and wire types. Python names and layouts are derived from them.
 """
 
 from tagwire_generator.model.defaults import STRUCT_DEFAULT, Default, StructDefault, implicit_default

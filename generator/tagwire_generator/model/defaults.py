@@ -1,4 +1,4 @@
-"""Defaults and values of fields, and their rules."""
+"""Defaults and values of fields, and the rules for them."""
 
 import enum
 from collections.abc import Iterator
@@ -31,20 +31,20 @@ class _Implicit(enum.Enum):
 
 
 Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | None
-"""A field's default; None is null, () the empty array."""
+"""A field's default. None is null, and () is the empty array."""
 
 STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
-"""The default of a struct: all its fields have their defaults."""
+"""The default of a struct, in which all fields have their defaults."""
 
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
-"""A marker for `FieldSpec`: use the default of the type."""
+"""Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""The rule for a default that is not of the field's type, by type family; TW506 for other families."""
+"""The rule that a default violates if it is not of the field's type, by type family. Other families use TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
-    """Return the default of a field whose spec gives none. Records are always null."""
+    """Return the default of a field whose spec gives none. For records, this is always null."""
     meant = _wire(type, semantic)
     if meant is not None and semantic:
         return cast(Default, meant.default)
@@ -56,16 +56,16 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return the wire type of a field; None for arrays. An invalid semantic is ignored here."""
+    """Return the wire type of a field; None for arrays. Invalid semantic types are ignored; other rules report them."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
 def parse_default(
     name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
 ) -> Default:
-    """Return the default that a spec's text means. The empty text means the implicit default.
+    """Return the default that the text in a spec means. Empty text means the implicit default.
 
-    For an `enum`, an entry's name stands for its number. Raises InvalidSpec if the text is not a value of the type. The
+    For an `enum`, an entry's name means its number. Raises InvalidSpec if the text is not a value of the type. The
     field checks the range, and whether null is allowed.
     """
     if not text or type.name == "records":
@@ -124,13 +124,13 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
-"""Primitives that can't be keys: bytes may be memoryviews, and NaN is not equal to itself."""
+"""Primitives that can't be keys, because bytes may be memoryviews, and NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Names used in the source code of a class with unions."""
+"""Names used in the source code of a class with unions, which its fields would hide."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield the value rules that a single field breaks."""
+    """Yield violations of the rules for values that concern a single field."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))
@@ -157,7 +157,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 
 def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
-    """Yield the union rules that a struct breaks."""
+    """Yield violations of the rules for the unions of a struct."""
     unions: dict[str, list[int]] = {}
     for position, spec in enumerate(struct.fields):
         if spec.union:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations of the rules that involve the structs of other fields."""
+    """Yield violations of the rules that involve a field and the struct of another field."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]
@@ -198,14 +198,14 @@ def map_keys(struct: "StructSpec") -> tuple["FieldSpec", ...]:
 
 
 def is_key_type(spec: "FieldSpec") -> bool:
-    """Whether values of a field can be mapping keys."""
+    """Return whether a field's values can be keys of a Python mapping."""
     return not spec.type.is_array and spec.struct is None and spec.type.name not in _UNKEYED
 
 
 def _key_faults(
     message: "MessageSpec", graph: "StructGraph", position: int | None, spec: "FieldSpec", struct: "StructSpec | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield reasons why the elements of an array can't have unique keys."""
+    """Yield the reasons why an array's elements can't have unique keys."""
     if spec.type.dimensions != 1 or struct is None:
         if graph.target(spec) is not None or spec.struct is None:
             yield "TW318", f"field {spec.name} is {spec.type}, but only arrays of structs can be unique; remove the key"

@@ -1,4 +1,4 @@
-"""Field rules that depend on the message: its dialect, versions and options."""
+"""Rules for fields that depend on the message: its dialect, versions and options."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def field_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield the rules that fields of a message and of its structs break."""
+    """Yield violations of the rules by the fields of a message and its structs."""
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():
         found = [*_version_violations(spec, owner, graph, position), *_entity_violations(message, spec)]
@@ -49,9 +49,7 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations for extensions in a plain Kafka spec, except unknown keys, which the schema has already
-    rejected.
-    """
+    """Yield violations for extensions in a plain Kafka spec, except unknown keys, which the schema rejects."""
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
@@ -62,7 +60,7 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
 
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
-    """Yield breaches of the null rules for types of fixed width."""
+    """Yield violations of the rules for nulls of fixed-width types."""
     if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
         remedy = 'null is written as the absence of the field, so write "default": "null"'
@@ -70,7 +68,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _asked_for(message: "MessageSpec") -> str:
-    """Return how to enable the extensions in a spec."""
+    """Return how the author can enable extensions in this spec, for an error message."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'
@@ -94,7 +92,7 @@ def _version_violations(
 
 
 def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield breaches of the released dialect's rules for flexible versions."""
+    """Yield violations of the released dialect's rules for flexible versions."""
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:
@@ -110,7 +108,7 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
 
 
 def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield breaches of the draft dialect's rules for optional fields."""
+    """Yield violations of the draft dialect's rules for optional fields."""
     if spec.tag is None:
         return
     if spec.tag > MAX_DRAFT_TAG:
@@ -136,7 +134,7 @@ def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Itera
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    """Yield a violation for a gap in the tags: used and retired tags together must be 0, 1, 2 and so on."""
+    """Yield a violation if a struct's tags have gaps. Used and retired tags together must be 0, 1, 2 and so on."""
     used = {spec.tag: index for index, spec in enumerate(owner.fields) if spec.tag is not None}
     taken = sorted({*used, *owner.reserved_tags})
     gap = next((expected for expected, tag in enumerate(taken) if tag != expected), None)

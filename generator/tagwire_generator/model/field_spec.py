@@ -1,6 +1,6 @@
-"""A field of a struct, with all rules that concern the field alone.
+"""A field of a struct, and all rules that concern the field alone.
 
-Rules that need the struct, the message or the dialect are in their modules.
+Rules that depend on the struct, the message or the dialect are in other modules.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ ENTITY_TYPES: Final = {
     "topicName": "string",
     "brokerId": "int32",
 }
-"""The wire type of each entity; "unknown" fits any."""
+"""The wire type that each entity type requires. The type "unknown" allows any wire type."""
 
 _NO_FRAMING: Final = FramingSpec()
 
@@ -41,45 +41,45 @@ class FieldSpec:
     name: str
     type: FieldType
     versions: Versions
-    """The versions that have the field; parents may narrow them."""
+    """The versions that have the field. The versions of the enclosing struct may limit them further."""
     nullable_versions: Versions = NONE
-    """The versions that allow null; may be wider than `versions`."""
+    """The versions that allow null. The range may be wider than `versions`."""
     tagged_versions: Versions = NONE
-    """The versions in which the field is tagged (in the draft dialect: optional)."""
+    """The versions in which the field is tagged or, in the draft dialect, optional."""
     tag: int | None = None
     default: Default = IMPLICIT
-    """A Python value; None is null."""
+    """The default as a Python value; None is null."""
     ignorable: bool = False
-    """Whether writing a version without the field may drop its value silently."""
+    """Whether the value may be dropped silently when a version without the field is written."""
     enum: RegisterSpec | None = None
     """The register that names an integer's values."""
     required: bool = False
     """Whether the constructor requires the field."""
     union: str = ""
-    """The union that has the field as an alternative."""
+    """The name of the union of which the field is an alternative."""
     unique: bool = False
-    """Whether the elements of a struct array must have distinct map keys."""
+    """Whether the elements of an array must have distinct map keys."""
     sensitive: bool = False
     """Whether the value is a secret, shown only on request."""
     entity_type: str = "unknown"
     map_key: bool = False
     zero_copy: bool = False
     flexible_versions: Versions | None = None
-    """The versions in which the length is compact; None: the message's flexible versions."""
+    """The versions in which the field's length is compact. None means the message's flexible versions."""
     record_formats: RecordFormats = ()
     """The record format for each range of versions, for records and bytes."""
     framing: FramingSpec = _NO_FRAMING
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
-    """Whether the field belongs to a record format."""
+    """Whether the field is part of a record format."""
     is_optional: bool = False
-    """Whether the field is one of the draft dialect's optionalFields, whose keys and limits differ."""
+    """Whether the field is one of the draft dialect's optionalFields, which have other keys and limits."""
     semantic: str = ""
-    """The meaning of the values, as `semantic` in a spec; see `meaning`."""
+    """The semantic type as in the spec's key `semantic`; see also `meaning`."""
     precision: int | None = None
     """The number of digits of a decimal."""
     scale: int | None = None
-    """The number of decimal places."""
+    """For a decimal, the number of decimal places."""
     about: str = ""
     deprecated: str | None = None
     """Why the field is deprecated, and what to use instead; None if it is not."""
@@ -103,17 +103,17 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether null may be allowed in some version. Message rules check whether this needs an extension."""
+        """Whether null can be allowed in some version. Message rules check whether null requires an extension."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is encoded by omitting the field, so that null must be the default (TW511)."""
+        """Whether null is encoded by omitting the field. Then null must be the default (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property
     def struct(self) -> str | None:
-        """The name of the struct in the field, or in its elements; None for primitives."""
+        """The name of the field's struct or, for an array, of its elements' struct; None for primitives."""
         return self.type.struct
 
     def _violations(self) -> Iterator[Violation]:
@@ -130,7 +130,7 @@ class FieldSpec:
             yield from framing_violations(named(self.name), self.type, self.framing)
 
     def _type_violations(self) -> Iterator[Violation]:
-        """Yield attributes that the type does not allow."""
+        """Yield violations for attributes that the type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
         yield from semantic_violations(self)
         if self.nullable_versions and not self.can_be_null:

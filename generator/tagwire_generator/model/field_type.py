@@ -1,4 +1,4 @@
-"""Field types, and types of other languages that spec authors may expect."""
+"""Field types, and hints for types of other languages that authors may write by mistake."""
 
 import re
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _NAMES: Final = {
     "blob": "bytes",
     "guid": "uuid",
 }
-"""The primitive for a foreign type, by lower-case name."""
+"""The primitive that replaces a type of another language, by the type's name in lower case."""
 _OTHERS: Final = {
     "enum": "write 'int8' together with \"enum\": a register names the numbers",
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
@@ -52,7 +52,7 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for foreign types without a direct equivalent, by the values of `_OTHER_NAMES`."""
+"""Hints for types of other languages that no primitive can replace, by the values of `_OTHER_NAMES`."""
 _OTHER_NAMES: Final = {
     "dict": "map",
     "hashmap": "map",
@@ -70,7 +70,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """Suggest a replacement for a type of another language; "" for an unknown name."""
+    """Return a hint that replaces a type of another language; "" for an unknown name."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")
@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Suggest how to write an array, with the element type if it has an equivalent."""
+    """Return a hint how to write an array, with the element type if a primitive can replace it."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
@@ -101,12 +101,12 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""The maximum depth of nested arrays: a deeper type is a mistake, or should use structs instead."""
+"""Maximum depth of nested arrays. A deeper type is a mistake, or should use structs instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """A field type: `name` of a primitive or a struct, in `dimensions` nested arrays.
+    """A field type. `name` is a primitive or a struct, and `dimensions` the number of arrays around it.
 
     Raises InvalidSpec for an invalid name, and for an array of records.
     """
@@ -140,7 +140,7 @@ class FieldType:
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":
-        """Parse `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`, ignoring blanks around each part.
+        """Parse a type such as `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`. Blanks around each part are ignored.
 
         Raises InvalidSpec for anything else.
         """
@@ -156,7 +156,6 @@ class FieldType:
 
     @property
     def is_array(self) -> bool:
-        """Whether the type is an array."""
         return self.dimensions > 0
 
     @property
@@ -167,12 +166,12 @@ class FieldType:
 
     @property
     def primitive(self) -> WireType | None:
-        """The primitive type, or the primitive element type of an array; None for structs."""
+        """The primitive type or, for an array, its primitive element type; None for structs."""
         return wire_type(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:
-        """The struct's name, or the struct element's name for an array; None for primitives."""
+        """The name of the struct or, for an array, of its elements' struct; None for primitives."""
         return None if self.primitive else self.name
 
     @property
@@ -182,12 +181,12 @@ class FieldType:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether Kafka's language has a null for the type: for strings, bytes, records, arrays and structs."""
+        """Whether the type has a null in Kafka's language. Strings, bytes, records, arrays and structs have one."""
         return self.scalar is None or bool(self.scalar.length)
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether only the tagwire dialect has a null for the type: types of fixed width, after a marker byte."""
+        """Whether only the tagwire dialect has a null for the type: fixed-width types, after a marker byte."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""Record format rules that concern several fields: lengths, checksums, counts and compression.
+"""Rules for record formats that concern several fields: lengths, checksums, counts and compression.
 
-In framing keys, a name refers to a field of the same struct. In conditions, deltas and compression, it can also refer
-to a field of an enclosing struct: the nearest field of that name read before.
+In framing keys, a name refers to a field of the same struct. In conditions, deltas and compression, a name can also
+refer to a field of an enclosing struct: the nearest field with this name that is read earlier.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield the rules that a format's attributes and fields break."""
+    """Yield violations of these rules by the attributes and fields of a record format."""
     yield from _head_violations(message)
     if graph.cycle:
         return
@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Return the first use of each struct: the enclosing struct, and the field."""
+    """Return where each struct is used first: the position of the enclosing struct, and the index of the field."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
@@ -66,7 +66,7 @@ def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
 def fields_before(
     graph: StructGraph, around: Mapping[int | None, tuple[int | None, int]], position: int | None, index: int
 ) -> dict[str, FieldSpec]:
-    """Return the fields read before this one, by name, including fields of enclosing structs."""
+    """Return the fields that are read before a field, by name. These include fields of enclosing structs."""
     structs = dict(graph.owners())
     found: dict[str, FieldSpec] = {}
     while True:
@@ -142,7 +142,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """Yield an error unless the field is read before this one and has the named bits."""
+    """Yield a violation unless the field `field` is read before `spec` and has the named bits."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

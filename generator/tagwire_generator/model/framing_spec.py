@@ -1,4 +1,4 @@
-"""The framing, compression and conditions of a record format's field, as in the spec.
+"""The framing, compression and condition of a field in a record format, as written in the spec.
 
 `FramingSpec` checks single fields; `framing_rules` checks references between fields.
 """
@@ -16,12 +16,12 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""In place of a field name: everything that follows in the struct."""
+"""Used instead of a field name for everything that follows in the struct."""
 
 
 @dataclass(frozen=True, slots=True)
 class BitsSpec:
-    """A named group of bits, from `low` to `high` inclusive; `values` names its values, from 0."""
+    """A named group of bits, from `low` to `high` inclusive. `values` are the names of its values 0, 1, 2 and so on."""
 
     name: str
     low: int
@@ -37,7 +37,7 @@ class BitsSpec:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition: the field exists only if another field, or a group of its bits, has this value."""
+    """A condition: the field exists only if another field, or a group of bits in it, has this value."""
 
     field: str
     bits: str
@@ -46,37 +46,37 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's framing. Names are field names in the spec; "" means none, `REST` everything that follows."""
+    """A field's framing. Its strings are names of fields in the spec; "" means none."""
 
     length: str = ""
-    """The length encoding of bytes and strings: int16, int32, varint, uvarint, or rest."""
+    """The length encoding of bytes or a string: int16, int32, varint or uvarint; or "rest" of the struct."""
     count: str = ""
-    """The count encoding of arrays, as for `length`."""
+    """The count encoding of an array, with the same values as `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""
     covers: str = ""
-    """The first field that a checksum covers."""
+    """For a checksum, the first field that it covers."""
     bits: tuple[BitsSpec, ...] = ()
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """`Field.Bits`: the bits that specify the compression of the field's content."""
+    """`Field.Bits`: the bits that select the codec with which this field's content is compressed."""
     equals: int | None = None
     rewritten: bool = False
-    """Whether brokers change the field in place."""
+    """Whether brokers overwrite the field in stored batches."""
     ascending: str = ""
-    """The field of the elements by which they must ascend."""
+    """The field by which the elements of the array must ascend."""
     not_empty: bool = False
     signed: bool = False
 
     def group(self, name: str) -> BitsSpec | None:
-        """Return the group of bits with this name, or None."""
+        """Return the group of bits with this name; None if there is none."""
         return next((group for group in self.bits if group.name == name), None)
 
 
 def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield the framing rules that a single field breaks."""
+    """Yield violations of the rules for framing that concern a single field."""
     where = f"field {name} is {type}"
     is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
     yield from _length_violations(where, type, framing)
@@ -104,7 +104,7 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
 
 
 def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield errors in the length of a string, or in the count of an array."""
+    """Yield violations for the length of a string, or for the count of an array."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
         text = f"{where}; set length to how its length is written: {', '.join(LENGTHS)}"
@@ -141,7 +141,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
 
 
 def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
-    """Return the rule broken by the bits that specify a field's compression; None if they are valid."""
+    """Return the violation by the bits that select a field's codec; None if they are valid."""
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None

@@ -1,6 +1,6 @@
-"""Imports: shared structs that a spec uses, with the struct version for each version of the spec.
+"""Imports of shared structs. For each version of the importing spec, an import selects a version of the struct.
 
-`in_versions_of` converts a shared struct to the versions of its user, so that rules and later steps handle only
+`in_versions_of` converts a shared struct to the versions of the importing spec. So rules and later steps only handle
 ordinary structs of a message.
 """
 
@@ -18,7 +18,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""Rules that depend on the user of an imported struct. All other rules are checked in the struct's own spec."""
+"""Rules that depend on the importing spec. All other rules are checked in the spec of the struct itself."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -26,13 +26,13 @@ T = TypeVar("T", FieldSpec, StructSpec)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSpec:
-    """One import. Raises InvalidSpec if its ranges contradict each other."""
+    """An import of a shared struct. Raises InvalidSpec if its version ranges contradict each other."""
 
     name: str
     struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
-    """Empty if the struct has only one version."""
+    """The struct version for each version of the spec; empty if the struct has only one version."""
     is_direct: bool = True
-    """Whether the spec itself imports the struct; False for imports of imported structs."""
+    """Whether the spec itself imports the struct; False for imports by imported structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert a struct of the shared struct `owner` to the versions of a user."""
+    """Return a struct of the shared struct `owner` in the versions of the importing spec."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -82,7 +82,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Copy a spec with changes, without validating it again: the original is valid in all its versions."""
+    """Copy a spec with changes, without validating the copy, because the original is valid in all its versions."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)
@@ -94,7 +94,7 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """Combine two imports of one struct, or return the user's first version for which they disagree."""
+    """Combine two imports of one struct, or return the first version of the importing spec in which they disagree."""
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):

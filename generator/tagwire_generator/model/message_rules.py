@@ -1,4 +1,4 @@
-"""Rules for the attributes of a message: name, versions, headers and fallback."""
+"""Rules for the attributes of a message: names, versions, headers and fallback."""
 
 import keyword
 from collections.abc import Iterator
@@ -28,22 +28,22 @@ Kind = Literal[
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 MAX_VERSIONS: Final = 1_000
-"""The maximum number of valid versions of a message; each has its own serializer."""
+"""Maximum number of valid versions of a message. Each version has its own serializer."""
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
-"""Attributes and modules of every generated package, in lower case."""
+"""Names of attributes and modules in every generated package, in lower case. Messages can't have these names."""
 
 _WINDOWS_DEVICES: Final = frozenset(
     {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 )
-"""Names that files can't have on Windows, whatever their suffix."""
+"""Names that a file can't have on Windows, whatever its suffix."""
 
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
-"""Kafka's version negotiation, which readers recognize by this name (KIP-511)."""
+"""The response with which Kafka peers negotiate versions. Readers recognize it by this name (KIP-511)."""
 
 
 def name_violation(name: str) -> Violation | None:
-    """Return the rule that a message's name breaks; None if it is valid."""
+    """Return the violation of the naming rules by a message's name; None if the name is valid."""
     if is_name(name) and name == snake_case(name):
         text = f"{name} is taken: its class and its module would have the same name; start it with a capital letter"
         return Violation("TW207", "name", text)
@@ -51,7 +51,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """Return the naming rule that a name or an alias breaks; None if it is valid."""
+    """Return the violation of the naming rules that apply to names and aliases; None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:
@@ -76,7 +76,7 @@ def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def message_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield breaches of the rules for a message's attributes, if it has versions."""
+    """Yield violations of the rules for the attributes of a message that has versions."""
     yield from _version_violations(message)
     yield from _kind_violations(message)
     yield from _key_violations(message)
@@ -147,7 +147,7 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield errors in headerVersions: each version needs exactly one known header that is new enough."""
+    """Yield violations by headerVersions. Each version needs exactly one known header that is new enough."""
     headers = message.header_versions
     if not headers:
         return

@@ -1,4 +1,4 @@
-"""A message with its attributes, fields and structs, and the summary that a package index needs."""
+"""A message with its attributes, fields and structs, and the summary of a message that package indexes need."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -53,7 +53,7 @@ class MessageSummary:
     column: int = 0
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """The attribute paths of integer fields whose numbers a register may name."""
+    """The attribute paths of integer fields, whose numbers a register may name."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,12 +70,12 @@ class MessageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpec:
-    """One message of either dialect. Raises InvalidSpec if its attributes contradict each other.
+    """A message in either dialect. Raises InvalidSpec if its attributes contradict each other.
 
-    A shared struct is a message of the kind "struct": the message's fields are the struct's fields, and its users
-    decide in which versions it is flexible.
+    A shared struct is a message of the kind "struct". The fields of this message are the struct's fields, and the
+    importing specs determine in which versions the struct is flexible.
 
-    A message without `valid_versions` was removed. It only keeps its key reserved, and has no fields or structs.
+    A message without `valid_versions` was removed. It only keeps its API key reserved, and has no fields or structs.
     """
 
     name: str
@@ -85,30 +85,30 @@ class MessageSpec:
     """Older names, by which a registry still finds the message."""
     api_key: int | None = None
     component: str = ""
-    """The subfolder of the spec set. Record API keys are unique within a component."""
+    """The subfolder of the spec set. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why `deprecated_versions` (without them: all versions) are deprecated; None if they are not."""
+    """Why `deprecated_versions` are deprecated, or all versions if it is empty; None if they are not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
-    """Whether the message may use the tagwire dialect, which extends the released one."""
+    """Whether the message may use the tagwire dialect, an extension of the released dialect."""
     about: str = ""
     optional_versions: Versions = NONE
-    """The draft dialect's versionsWithOptional."""
+    """The versions with optional fields, which the draft dialect lists in versionsWithOptional."""
     fields: tuple[FieldSpec, ...] = ()
     reserved_tags: tuple[int, ...] = ()
     structs: tuple[StructSpec, ...] = ()
-    """Inline, common and imported structs. Each comes after the structs that it uses."""
+    """Inline, common and imported structs. Each struct comes after the structs that it contains."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """The imported shared structs; the message's own fields can use the direct ones."""
+    """All imported shared structs. The message's own fields can use direct imports."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
-    """Ascending ranges with the header version of each; empty if the spec gives none."""
+    """Ascending version ranges with the header version of each; empty if the spec contains none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """Attributes of a record format. Its only version, 0, is not shown."""
+    """The attributes of a record format. A record format has only version 0, which is never shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """The options of the spec set."""
     file: str = field(default="", compare=False)
@@ -153,9 +153,9 @@ class MessageSpec:
 
     @property
     def headers(self) -> tuple[tuple[Versions, int], ...]:
-        """The header version for each range of versions: from the spec, or implied by the flexible versions.
+        """The header version for each range of versions, from the spec or implied by the flexible versions.
 
-        Empty unless the message is a request or response.
+        Only requests and responses have headers; for other messages this is empty.
         """
         return self.header_versions or implied_headers(self)
 
@@ -176,11 +176,11 @@ class MessageSpec:
 
     @property
     def own_structs(self) -> tuple[StructSpec, ...]:
-        """The structs whose classes are in the module of this spec."""
+        """The structs whose classes are in this spec's module."""
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Return the versions of an imported struct by message version; None without a direct import."""
+        """Return the versions of an imported struct by message version; None if the struct is not imported directly."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:
@@ -188,12 +188,12 @@ class MessageSpec:
         return {struct.name: struct for struct in self.structs}[name]
 
     def about_of(self, field: FieldSpec) -> str:
-        """Return the description of a field, or else of its struct or enum."""
+        """Return the description of a field or, if it has none, of its struct or enum."""
         struct = self.struct(field.struct).about if field.struct else ""
         return field.about or struct or (field.enum.about if field.enum else "")
 
     def about_of_struct(self, struct: StructSpec) -> str:
-        """Return the description of a struct, or else of the first field that uses it."""
+        """Return the description of a struct or, if it has none, of the first field that uses it."""
         fields = [field for owner in (self.root, *self.structs) for field in owner.fields]
         return struct.about or next((each.about for each in fields if each.struct == struct.name and each.about), "")
 
@@ -230,7 +230,7 @@ class MessageSpec:
 
 
 def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
-    """Sort structs so that each comes after the structs that it uses. No struct may contain itself."""
+    """Sort structs so that each comes after the structs that it contains. No struct may contain itself."""
     by_name = {struct.name: struct for struct in structs}
     found: dict[str, StructSpec] = {}
 

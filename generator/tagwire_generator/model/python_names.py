@@ -1,6 +1,7 @@
-"""Convert spec names to Python names.
+"""Convert names in specs to Python names.
 
-Spec names were checked to be ASCII letters and digits, so the results are valid identifiers and safe file names.
+The names in specs consist of ASCII letters and digits, which other rules check. So the results are valid identifiers
+and safe file names.
 """
 
 import keyword
@@ -12,7 +13,7 @@ from tagwire.message import Message
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})
-"""Names used in the source code of a data class; a parameter or attribute of this name would hide them."""
+"""Names used in the source code of data classes. A parameter or attribute with such a name would hide the original."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
 """Attributes that every data class already has."""

@@ -1,4 +1,4 @@
-"""Record formats: their attributes, and the formats that a message's fields name."""
+"""The attributes of record formats, and the formats that a message's fields name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A size claimed by a proposal: `value` in `field` takes `bytes` bytes."""
+    """A proposal's claim about a size: `value` takes `bytes` bytes in `field`."""
 
     field: str
     value: int
@@ -24,31 +24,31 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class FormatSpec:
-    """The format attributes of a `MessageSpec` of the kind `format`."""
+    """The attributes that only specs of record formats have."""
 
     name: str
-    """The format's name in programs, such as `kip82-int+kip87`."""
+    """The name of the format in programs, such as `kip82-int+kip87`."""
     discriminator: str = ""
-    """The field that distinguishes formats."""
+    """The field whose value distinguishes this format from others."""
     claims: tuple[Claim, ...] = ()
 
 
 RecordFormats = tuple[tuple[Versions, str], ...]
-"""Ascending ranges of versions, each with the name of a format."""
+"""Ascending version ranges, each with the name of a record format."""
 
 _KEY = "recordFormats"
 _CARRIERS = ("records", "bytes")
 
 
 def record_format_of(formats: RecordFormats, version: int) -> str:
-    """Return the format of a version; "" if none is named."""
+    """Return the record format of a version; "" if none is named."""
     return next((name for versions, name in formats if version in versions), "")
 
 
 def record_format_violations(
     field: str, type: FieldType, versions: Versions, formats: RecordFormats
 ) -> Iterator[Violation]:
-    """Yield errors in the recordFormats of a field."""
+    """Yield violations by the recordFormats of a field."""
     if not formats:
         return
     if type.is_array or type.name not in _CARRIERS:
@@ -64,7 +64,7 @@ def record_format_violations(
 
 
 def _range_violations(field: str, versions: Versions, formats: RecordFormats) -> Iterator[Violation]:
-    """Yield an error unless the ranges give each version of the field one format."""
+    """Yield a violation unless the ranges assign exactly one format to each version of the field."""
     said = f"recordFormats of {named(field)}"
     if not all(range for range, _ in formats):
         yield Violation("TW415", _KEY, f"{said} has an empty range; remove it")

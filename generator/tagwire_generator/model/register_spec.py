@@ -1,7 +1,7 @@
-"""Registers: assigned keys with their names, and who assigns which keys.
+"""Registers, which list assigned keys with their names, and who assigns which keys.
 
-A register has no bytes of its own. It becomes constants and a mapping to their names. Immutable; an invalid register
-can't exist.
+A register has no bytes of its own. It becomes Python constants and a mapping to their names. Registers are immutable
+and validate themselves, so no invalid register can exist.
 """
 
 import re
@@ -19,7 +19,7 @@ from tagwire_generator.model.violations import Violation, enforce
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")
 _TAKEN: Final = frozenset({"RANGES"})
-"""Names that a register's module has in addition to its constants."""
+"""Names in a register's module that a constant can't have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An assigned key. Empty strings mean that the spec has no value."""
+    """An assigned key and its name. Empty strings mean that the spec contains no value."""
 
     key: int
     name: str
     constant: str = ""
-    """The constant's name without the register's suffix; "" to make it from `name`."""
+    """The name of the constant without the register's suffix; "" if it is derived from `name`."""
     range: str = ""
     description: str = ""
     by: str = ""
@@ -56,22 +56,25 @@ class RegisterEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterSpec:
-    """A register. Raises InvalidSpec, with "ranges" or "entries" as `key` and the index in that list as `field`."""
+    """A register. Raises InvalidSpec, with "ranges" or "entries" as `key` and an index in that list as `field`."""
 
     name: str
     keys: str
     """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
     suffix: str = ""
     closed: bool = False
-    """Whether fields with this enum reject other numbers."""
+    """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """Fields without an enum whose numbers the register names for display: a message's path, or *.field for all."""
+    """Fields without an enum whose numbers are shown with names from this register.
+
+    Each is the path of a field in a message, or `*.field` for all messages.
+    """
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
-    """Line and column of each of `names`."""
+    """The line and column of each item of `names`."""
 
     def __post_init__(self) -> None:
         enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
@@ -85,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return the facts that a package needs."""
+        """Return the facts about the register that a package needs."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 

@@ -1,4 +1,4 @@
-"""Valid names in specs, and the Python names made from them."""
+"""Rules for the names in specs, from which Python names are derived."""
 
 import keyword
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
-"""Maximum length. A module's file name can be twice as long, and must not exceed file system limits."""
+"""Maximum length of a name. A module's file name can be twice as long, and file systems limit its length."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
 STRUCT_NAME_RULE: Final = (
@@ -27,17 +27,17 @@ _FORMAT_NAME: Final = re.compile("[a-z][a-z0-9+-]*")
 
 
 def is_name(text: str) -> bool:
-    """Whether a message or a field may have this name."""
+    """Return whether a message or a field may have this name."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 
 def is_struct_name(text: str) -> bool:
-    """Whether a struct may have this name, which becomes its class name."""
+    """Return whether a struct, and so its class, may have this name."""
     return is_name(text) and text[0].isupper() and not keyword.iskeyword(text)
 
 
 def is_format_name(text: str) -> bool:
-    """Whether a record format may have this name, which never appears in code."""
+    """Return whether a record format may have this name, which is never used in code."""
     return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None
 
 
@@ -45,7 +45,7 @@ SEMANTICS: Final = (*TIMES, "decimal")
 
 
 def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield the rules that `semantic`, `precision` and `scale` of a field break."""
+    """Yield violations by the keys `semantic`, `precision` and `scale` of a field."""
     where = f"field {named(spec.name)}"
     if spec.semantic != "decimal":
         for key, value in (("precision", spec.precision), ("scale", spec.scale)):

@@ -1,7 +1,7 @@
 """Rules for a set of specs: names, API keys, and requests with their responses.
 
-The rules need only message summaries, so they can run even if all specs are cached. API keys must be unique within a
-component; names must be unique in the set, because the package is flat.
+The rules only use message summaries, so they can run even if all specs come from the cache. API keys must be unique
+within a component. Names must be unique in the whole set, because the modules of all components are in one package.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from tagwire_generator.project.options import SpecOptions
 
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
-"""The kinds that are found by their API key. Coordinator records are checked one by one."""
+"""The kinds of messages that are found by their API key. Other rules check the keys of coordinator records."""
 
 
 def check_set(
@@ -25,7 +25,7 @@ def check_set(
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Problem, ...]:
-    """Return the problems of a set, given as summaries, ordered by file and line."""
+    """Return the problems in a set of specs, given as summaries, sorted by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
     found += _register_problems(messages, registers)
@@ -48,7 +48,7 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield problems for fields that a register lists but that don't exist, or are not plain integers."""
+    """Yield problems about fields in a register's list that don't exist, or are not integers without an enum."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:
@@ -87,7 +87,7 @@ def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield problems for missing and duplicate API keys."""
+    """Yield problems about missing and duplicate API keys."""
     first: dict[tuple[str, int], MessageSummary] = {}
     for message in messages:
         if message.api_key is None:
@@ -111,7 +111,7 @@ def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageS
 
 
 def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
-    """Yield problems for requests and responses that do not match."""
+    """Yield problems about requests and responses that do not match."""
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
@@ -153,7 +153,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
 
 
 def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield problems for coordinator records without a key or a value."""
+    """Yield problems about coordinator records that have only a key or only a value."""
     halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
     for kind, other in (("key", "value"), ("value", "key")):
         for api_key, message in halves[kind].items():

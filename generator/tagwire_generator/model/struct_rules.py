@@ -1,4 +1,4 @@
-"""Rules for a message's structs: names, declarations, cycles, sizes."""
+"""Rules for the structs of a message: names, declarations, cycles and sizes."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
 MAX_NESTING: Final = 32
-"""The maximum depth of nested structs, including the message. It bounds all recursion over values and specs."""
+"""Maximum depth of nested structs, including the message. It limits all recursion over values and specs."""
 MAX_FIELDS: Final = 10_000
-"""The maximum number of fields of a message in one layout, counting a struct's fields for each use.
+"""Maximum number of fields in one layout of a message, where each use of a struct counts all its fields.
 
-It also limits the number of structs in a default object.
+This also limits the number of structs in a default object.
 """
 MAX_EXPANDED: Final = 1_000_000
-"""The maximum number of fields in all versions together, because each version is expanded."""
+"""Maximum number of fields in all versions of a message together, because every version is expanded."""
 MAX_TAGGED: Final = 1_000
-"""The maximum number of tagged fields in a struct: Python can't compile a reader with thousands of branches."""
+"""Maximum number of tagged fields in a struct. Python can't compile a reader with thousands of branches."""
 
 
 def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield the rules that a message's structs, and their nesting, break."""
+    """Yield violations of the rules by the structs of a message and by their nesting."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)
     if graph.cycle:
@@ -65,7 +65,7 @@ def _as(other: StructSpec, name: str) -> str:
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for undeclared structs, and for structs in versions that they do not have."""
+    """Yield violations for structs that are not declared, or that do not exist in a version that uses them."""
     used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:
@@ -73,7 +73,7 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            foreign = foreign_type_hint(spec.struct)  # `String`, as in Java
+            foreign = foreign_type_hint(spec.struct)  # an uppercase type of another language, such as Java's `String`
             hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
@@ -117,7 +117,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for structs that are nested too deep, and layouts that are too large."""
+    """Yield violations for structs that are nested too deep, and for layouts with too many fields."""
     depth: dict[int | None, int] = {}
     fields: dict[int | None, int] = {}
     for position in (*graph.order, None):
@@ -148,7 +148,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
 
 
 def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
-    """Return the path of field names to the largest struct; "" if this struct has the most fields itself."""
+    """Return the path of field names to the largest struct; "" if this struct itself has the most fields."""
     path: list[str] = []
     while True:
         held = [
@@ -162,7 +162,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for array elements without bytes, because the input size would not limit their number."""
+    """Yield violations for array elements that take no bytes. The size of the input would not limit their number."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:
@@ -184,7 +184,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """Return one version of each distinct layout: the layout is the same in all versions up to the next."""
+    """Return the first version of each distinct layout. The layout stays the same until the next of these versions."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]
@@ -197,7 +197,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """Return the structs without bytes in a version without tag sections."""
+    """Return the structs that take no bytes in a version. The version has no tag sections."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(
@@ -211,7 +211,7 @@ def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> 
 
 
 def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
-    """Yield the array fields with empty elements that can occur in a version."""
+    """Yield the array fields whose elements take no bytes and that can occur in a version."""
     structs = dict(graph.owners())
     reached: set[int | None] = {None}
     waiting: list[int | None] = [None]

@@ -23,17 +23,17 @@ class StructSpec:
     versions: Versions
     """The versions that have the struct: the field's for an inline struct, the valid versions for a message."""
     fields: tuple[FieldSpec, ...] = ()
-    """In spec order, which is wire order."""
+    """The fields in spec order, which is also their order on the wire."""
     about: str = ""
-    """The description of a common struct. The field describes an inline struct."""
+    """The description of a common struct. An inline struct is described by its field."""
     deprecated: str | None = None
     """Why the struct is deprecated, and what to use instead; None if it is not."""
     reserved_tags: tuple[int, ...] = ()
-    """Retired tags: not available, and in no version on the wire."""
+    """Retired tags, which no field may use in any version."""
     is_draft: bool = False
-    """Whether the struct is in a draft message, which allows fewer tags."""
+    """Whether the struct is part of a message in the draft dialect, which allows fewer tags."""
     owner: str = field(default="", compare=False)
-    """The shared struct whose module has the class; "" for the message's own structs."""
+    """The shared struct in whose module the class is generated; "" for a message's own structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -88,21 +88,21 @@ class StructSpec:
 
 
 class StructGraph:
-    """The structs of a message. A position is an index of `MessageSpec.structs`; None is the message itself."""
+    """The structs of a message. A position is an index in `MessageSpec.structs`; None is the message itself."""
 
     def __init__(self, root: StructSpec, structs: tuple[StructSpec, ...]) -> None:
         self.root = root
         self.positions: dict[str, int] = {}
-        """The first struct of each name."""
+        """The position of the first struct with each name."""
         for position, struct in enumerate(structs):
             self.positions.setdefault(struct.name, position)
         self._structs = structs
         self.cycle: tuple[str, ...] = ()
-        """The names of structs that contain each other, with the first repeated at the end; or empty."""
+        """The names of structs that contain each other, with the first name repeated at the end; otherwise empty."""
         self.order: tuple[int, ...] = self._sorted()
-        """All structs, each after the structs that it uses; empty if there is a cycle."""
+        """The positions of all structs, each after the structs that it contains; empty if there is a cycle."""
         self.present: dict[int | None, Versions] = self._present()
-        """The versions in which each struct can be on the wire, as one range."""
+        """For each struct, the smallest range of all versions in which it can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
         """Yield the message and its structs with their positions."""
@@ -110,13 +110,13 @@ class StructGraph:
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """Yield all fields, each with the position of its struct, the struct, and its own index."""
+        """Yield all fields with the position of their struct, the struct, and their index in the struct."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec
 
     def target(self, spec: FieldSpec) -> int | None:
-        """Return the position of a field's struct; None for primitives and undeclared structs."""
+        """Return the position of the struct in a field; None for primitives and for undeclared structs."""
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:
@@ -127,13 +127,13 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # The sorter lists each struct before the struct that contains it.
+            # In the reported cycle, each struct comes before the struct that contains it.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()
 
     def _present(self) -> dict[int | None, Versions]:
-        """Return the versions of all uses, within the struct's own versions, from the message down."""
+        """Return, for each struct, the range of versions in which fields use it, within the struct's own versions."""
         valid = self.root.versions
         present: dict[int | None, Versions] = {p: s.versions & valid for p, s in enumerate(self._structs)}
         uses: dict[int, list[Versions]] = {}

@@ -1,4 +1,4 @@
-"""Breaches of spec rules."""
+"""Violations of the rules for specs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from tagwire_generator.diagnostics.problems import RULES
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that an object breaks.
+    """A violation of a rule by an object of a spec.
 
-    `key` is the spec key to blame. `needs` are other keys that the rule depends on ("message:" precedes a key of the
-    message); if one of them is wrong, this violation is only a consequence and is not reported. `struct` and `field`
-    are indexes of `MessageSpec.structs` and `StructSpec.fields`; None is the message or struct itself.
+    `key` is the spec key to blame. `needs` are other keys on which the rule depends; "message:" precedes a key of the
+    message. If one of these keys is wrong, this violation is only a consequence and is not reported. `struct` and
+    `field` are indexes in `MessageSpec.structs` and `StructSpec.fields`; None is the message or the struct itself.
     """
 
     rule: str
@@ -25,7 +25,7 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """A model object that breaks rules; `violations` has all breaches, `errors` all but the warnings."""
+    """Raised for a model object that violates rules. `violations` lists all violations, `errors` excludes warnings."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
@@ -36,7 +36,7 @@ class InvalidSpec(SpecError):
 
 
 def enforce(violations: Iterable[Violation]) -> tuple[Violation, ...]:
-    """Return the violations if they are only warnings. Raises InvalidSpec for errors."""
+    """Return the violations if all of them are warnings. Otherwise, raise InvalidSpec."""
     found = tuple(violations)
     if any(RULES[violation.rule].severity == "error" for violation in found):
         raise InvalidSpec(found)
