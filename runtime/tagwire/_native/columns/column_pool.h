@@ -19,7 +19,7 @@ struct tw_frame_pool {
     tw_frame *spares;    /* spare frames, the most recent frame first */
 };
 
-/* ^ The minimum size of a spare frame in bytes. For smaller frames, `malloc` rarely needs the kernel. */
+/* The minimum size of a spare frame in bytes. For smaller frames, `malloc` rarely needs the kernel. */
 #define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);

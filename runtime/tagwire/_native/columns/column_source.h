@@ -23,7 +23,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* ^ whether all indexes have the same value, namely the default of a field that the array does not have */
+    /* whether all indexes have the same value, namely the default of a field that the array does not have */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;

@@ -55,7 +55,7 @@ typedef struct {
 } tw_level;
 
 typedef struct {
-    /* ^ validity bits; NULL if the column can't have nulls, or if a complete column has none */
+    /* validity bits; NULL if the column can't have nulls, or if a complete column has none */
     uint8_t *valid;
     uint8_t *values;     /* the values, bits, or int32 offsets */
     uint8_t *data;       /* contents of strings and bytes, to which the offsets refer */
@@ -71,7 +71,7 @@ struct tw_column_frame {
     tw_column *columns;  /* a copy, since the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each column: the dictionary that contains its values, or NULL */
+    tw_frame **words;    /* for each column: the dictionary that its values index, or NULL */
     int64_t most;        /* limit for the elements of a list column, and for the bytes of a string column */
     tw_pool *pool;       /* pool to which the last holder returns the frame, or NULL */
     tw_frame *next;      /* next frame in the pool */

@@ -36,7 +36,7 @@ typedef struct {
     int64_t number;
     int64_t mask;           /* bits of the number that are used; 0 means all bits */
     uint8_t shift;
-    int64_t needed, unless; /* the value is null without the bits `needed`, or with any of `unless` */
+    int64_t needed, unless; /* the value is null if a bit of `needed` is not set, or a bit of `unless` is set */
     const int32_t *words;   /* for bits whose values have names: the dictionary index of each name */
 } tw_constant;
 

@@ -28,7 +28,7 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* ^ The number of elements by which prefetching is ahead, in loops that spend most of their time waiting for memory. */
+/* The number of elements by which prefetching is ahead, in loops that spend most of their time waiting for memory. */
 #define TW_AHEAD 8
 
 /* The attribute that a data class instance stores at this byte offset; NULL if it was never set or was deleted. */

@@ -289,7 +289,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # earlier than Python would, since the C stack may be small
+    if depth >= 2 * DEEPEST:  # earlier than in Python, as the C stack may be small
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 

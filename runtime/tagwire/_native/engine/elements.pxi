@@ -136,7 +136,8 @@ cdef class Elements:
     cdef int write_all(self, list elements, tw_writer *w) noexcept:
         cdef Py_ssize_t index = 0
         cdef int failed = 0
-        while index < len(elements) and failed == 0:  # converting may change the list
+        # Converting an element's numbers may run code that changes the list, so its length is read each time.
+        while index < len(elements) and failed == 0:
             element = elements[index]
             if Py_TYPE(element) != self.element.made.cls:
                 w.unsure = True

@@ -1,7 +1,7 @@
 """Read or write a frame, which is a header and a message, in one call."""
 
 cdef enum:
-    WIDEST_HEADER = 16  # the most attributes of a header
+    WIDEST_HEADER = 16  # the maximum number of attributes of a header
 
 
 @final

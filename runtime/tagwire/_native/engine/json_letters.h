@@ -28,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the letter after the backslash of an escape sequence, or 0 if the character needs no escape. */
+/* Return the character that follows the backslash if a character must be escaped in JSON; 0 if it needs no escape. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {

@@ -35,7 +35,7 @@ typedef struct {
     PyObject **members;
     PyObject **texts;     /* the members' names in JSON */
     PyObject *by_text;    /* dict from JSON names to members */
-    int closed;           /* whether numbers without a member are rejected */
+    int closed;           /* whether the enum is closed: numbers without a member are then rejected */
 } tw_enum;
 
 /* A field of a struct; or the elements of an array, which have no slot and no default. */
@@ -56,7 +56,7 @@ struct tw_field {
     int64_t longest;      /* maximum size of a string or bytes, exact size of a block */
     int64_t minimum;      /* minimum encoded size in bytes */
     Py_ssize_t slot;      /* offset of the slot in objects; in column plans, index of the column, or -1 */
-    PyObject *name;       /* attribute name */
+    PyObject *name;       /* name of the attribute that holds the field's value */
     const tw_field *element; /* the elements of an array, or the integer of an enum */
     const tw_enum *members;  /* the members of an enum */
     const tw_struct *child;
@@ -90,7 +90,7 @@ typedef struct {
     const tw_field *item;
 } tw_look;
 
-/* ^ The maximum number of known tagged fields in a struct. Encoding uses one bit of a 64-bit number for each field. */
+/* The maximum number of known tagged fields in a struct. Encoding uses one bit of a 64-bit number for each field. */
 #define TW_MOST_TAGGED 64
 
 struct tw_struct {
@@ -152,7 +152,7 @@ typedef struct {
     int64_t last;            /* for an ordered array with an error: the last number in order */
 } tw_good;
 
-/* ^ The maximum number of noted arrays: the last complete array, and the arrays that contain the error. */
+/* The maximum number of noted arrays: the last complete array, and the arrays that contain the error. */
 #define TW_MOST_GOOD 4
 
 /* A reading position in the bytes of a message, and the limits and options that apply. */
@@ -164,7 +164,7 @@ typedef struct {
     int untracked;          /* whether the garbage collector tracks no objects (gc=False) */
     int64_t *known;         /* registers: numbers that other fields of a record format depend on */
     PyObject *limits;       /* the Limits object, for decompression */
-    int packed;             /* whether the bytes were compressed in the input */
+    int packed;             /* whether these bytes are the result of decompression */
     int trusted;            /* whether checksums need no verification */
     const uint8_t *numbers; /* bytes of the last int32 array: see tw_same_numbers */
     PyObject *numbers_tuple;

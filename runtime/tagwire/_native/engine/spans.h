@@ -15,7 +15,7 @@ typedef struct {
     int64_t offset, length;
     int32_t kind;
     int32_t step;  /* index of an array element, or tag of a tagged field */
-    /* ^ number of elements or tags, size of a tagged field, otherwise 1; TW_SPAN_NULL for null */
+    /* number of elements or tags, size of a tagged field, otherwise 1; TW_SPAN_NULL for null */
     int32_t value;
     int32_t after; /* number of the row after all parts of the span; TW_SPAN_OPEN if the span contains an error */
 } tw_span;

@@ -15,11 +15,11 @@
 
 typedef struct {
     tw_writer w;
-    const uint8_t *start;  /* bytes of the old message */
+    const uint8_t *start;  /* the bytes of the old message */
     Py_ssize_t size;
     int64_t copied;        /* offset up to which the old bytes have been copied */
     const int64_t *marks, *mark;
-    /* ^ lists with an entry per row: `rows` has tuples of old values; `changed` has tuples of new values, or `drop` */
+    /* lists with an entry per row: `rows` has tuples of old values; `changed` has tuples of new values, or `drop` */
     PyObject *rows, *changed;
     Py_ssize_t row;
     PyObject *drop, *appended; /* `drop` is the marker for removed rows, `appended` the tuple of new elements */

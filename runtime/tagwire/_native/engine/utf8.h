@@ -12,7 +12,7 @@
  * up to the end. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
-    uint8_t low = 0x80, high = 0xBF; /* the valid range of the second byte */
+    uint8_t low = 0x80, high = 0xBF; /* the range of valid second bytes */
     int size;
     if (p[0] < 0x80)
         return 1;

@@ -4,11 +4,11 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* ^ An upper limit for the characters of a line without its prefix, key, value and headers. */
+/* An upper limit for the characters of a line without its prefix, key, value and headers. */
 #define TW_LINE_LETTERS 192
 
-/* Return the most characters that headers can take as JSON. The shortest header has two bytes and becomes `, ["",
- * null]`. */
+/* Return the most characters that headers can take as JSON. Each byte takes at most TW_MOST_ESCAPED characters, even in
+ * the shortest header, whose two bytes become `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;

@@ -7,7 +7,7 @@
 
 #include "engine/crc32c.h"
 
-/* ^ The number of bytes between two positions of the file for which a checksum is kept. */
+/* The number of bytes between two positions of the file for which a checksum is kept. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {

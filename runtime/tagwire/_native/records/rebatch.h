@@ -28,7 +28,7 @@ typedef struct {
     int64_t bytes;          /* total size of all keys and values */
     int64_t nulls;          /* number of records whose value is null */
     int64_t with_headers;
-    /* ^ lowest timestamp that isn't negative (INT64_MAX if none), and highest timestamp (INT64_MIN if none) */
+    /* lowest timestamp that isn't negative (INT64_MAX if none), and highest timestamp (INT64_MIN if none) */
     int64_t earliest, latest;
     int64_t first, last;    /* offsets of the first and the last record */
     int ascends;            /* whether each offset is higher than the offset before it */

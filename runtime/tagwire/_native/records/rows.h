@@ -22,9 +22,9 @@ typedef struct {
     uint64_t content;       /* sum of the CRC-32C of each record's key, value and headers, as written */
 } tw_rows;
 
-/* Append rows from row `*row` up to `stop` while there is room; the first row of a run always has room. Set `*row` to
- * the next row. Return 1, or 0 if that row can't begin another run either, because it is too large, or its offset is
- * below the lowest or at the highest possible. */
+/* Append rows from row `*row` up to row `stop` while there is room; the first row of a run always has room. Set `*row`
+ * to the next row. Return 1, or 0 if the next row can't be appended to a new run either: it is too large, its offset is
+ * below `next_offset`, or its offset is the highest possible. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
