@@ -211,7 +211,7 @@ cdef class RecordColumns:
 
 
 cdef tw_frame *texts(words) except NULL:
-    """Return a complete column of strings."""
+    """Return a complete frame with a single column, which has these strings."""
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

@@ -17,7 +17,7 @@ typedef struct tw_choice tw_choice;
 typedef struct {
     int column;
     int is_list;          /* whether the value is a new empty list */
-    const tw_field *field; /* field whose default is the value; NULL if the value is `value` */
+    const tw_field *field; /* if not NULL, the value is the default of this field */
     PyObject *value;
 } tw_hole;
 

@@ -147,7 +147,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message that is in `data` from `offset` on; None if C can't read them."""
+        """Return the rows of the message in `data`, which begins at `offset`; None if C can't read the message."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
@@ -222,5 +222,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether a step, or any step below it, makes rows."""
+    """Return whether an array at this step, or at a step below it, becomes rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

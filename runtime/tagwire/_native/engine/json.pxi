@@ -68,7 +68,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan(Owner):
-    """The JSON plan for one version of a message."""
+    """The plan by which C converts one version of a message to and from JSON."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
