@@ -18,7 +18,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run `tagwire`; exit with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # handled here, because importing click would double the time
+    if sys.argv[1:] in (["--version"], ["-V"]):  # handled without click, whose import takes twice as long
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")

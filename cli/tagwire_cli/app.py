@@ -31,7 +31,7 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the whole help text
+            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # this error's message is the help text
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:

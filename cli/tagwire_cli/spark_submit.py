@@ -1,4 +1,4 @@
-"""Run `tagwire spark` with the script's arguments. `tagwire spark --script` prints this path for spark-submit."""
+"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints the path for spark-submit."""
 
 import sys
 

@@ -67,8 +67,8 @@ def work_of(
 ) -> list[Work]:
     """Return the partitions to write. `place` returns their targets; with `resumes`, existing targets are skipped.
 
-    Raises LogPathError before anything is written: for two partitions with the same target, an existing target, a path
-    without partitions, and a path of a file.
+    Raises LogPathError before anything is written: for two partitions with the same target, an existing target
+    (without `resumes`), a path without partitions, and a path of a file.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing

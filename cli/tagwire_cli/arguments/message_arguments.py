@@ -26,7 +26,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the class and version of a response, and the other words. Raises click.UsageError, with `wanted`."""
+    """Return the class and version of a response, and the other words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a response with a fallback may have another version than its request

@@ -90,7 +90,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Change the spec of a message as `planned` returns, and report the change. With `dry_run`, only report it."""
+    """Change the spec of a message by the plan that `planned` returns, and report it; `dry_run` only reports it."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load

@@ -49,7 +49,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    """Read the annotated bytes. Raises InputError for a large input, because an endless pipe would fill the memory."""
+    """Read the annotated bytes. Raises InputError for too much input: an endless pipe would fill the memory."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

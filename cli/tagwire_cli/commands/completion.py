@@ -30,6 +30,6 @@ def command(ctx: click.Context, shell: str) -> None:
     root = ctx.find_root()
     # Use the command's usual name, because this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # The first Tab only registers the function in click's zsh script, and the second does nothing without this change.
+    # In click's zsh script, the first Tab only registers the function. Without this change, the second does nothing.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

@@ -88,7 +88,7 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """Return the struct version of each selected value."""
+    """Return, for each selected value, the version of the structs in it."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 

@@ -111,7 +111,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # which fields are secret is unknown for an API that the package lacks
+        except TagwireError:  # if the package lacks an API, its secret fields are unknown
             is_same = False
         if not is_same:
             raise TagwireError(

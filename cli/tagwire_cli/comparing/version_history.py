@@ -23,7 +23,7 @@ class VersionStep:
 
     version: int
     releases: "Spans"
-    """The first and last release of each span with this version; empty if the package doesn't list releases."""
+    """The spans of releases with this version (first and last); empty if the package doesn't list releases."""
     change: str
     """The change since the previous version; empty for the first version."""
 

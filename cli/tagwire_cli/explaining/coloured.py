@@ -1,7 +1,7 @@
-"""Print traces. On a terminal, they are coloured by type and as wide as the terminal.
+"""Print traces. On a terminal, they are colored by type and as wide as the terminal.
 
-The text without colours is the same, except for the number of bytes per line. The bytes and the value of a field have
-the same colour.
+The text without colors is the same, except for the number of bytes per line. The bytes and the value of a field have
+the same color.
 """
 
 import sys
@@ -38,7 +38,7 @@ Note = Callable[[Node], str]
 
 
 def wants_colour(when: str) -> bool:
-    """Return whether to colour standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
+    """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 

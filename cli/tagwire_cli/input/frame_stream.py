@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with the position of the message `data`; "" means that it is the whole input."""
+    """Prefix errors in the block with `place`, the position of `data`; "" means that `data` is the whole input."""
     try:
         yield
     except TagwireError as error:

@@ -1,1 +1,1 @@
-"""Print the output of commands: tables, JSON, bytes, problems, findings, progress; also defines exit statuses."""
+"""Print the output of commands: tables, JSON, bytes, problems, findings and progress; define the exit statuses."""

@@ -1,7 +1,7 @@
 """Print problems and errors: as text with a position and a caret, or as JSON.
 
-The generator renders the text of a problem (`tagwire_generator.diagnostics.problems`), and this module adds colours.
-rich decides whether to use colours: only on a terminal, and not with NO_COLOR. rich is imported only for terminals, so
+The generator renders the text of a problem (`tagwire_generator.diagnostics.problems`), and this module adds colors.
+rich decides whether to use colors: only on a terminal, and not with NO_COLOR. rich is imported only for terminals, so
 that commit hooks stay fast.
 """
 
@@ -62,7 +62,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # imported here, because it imports this module
+    from tagwire_cli.output.tables import write_json  # imported here, because `tables` imports this module
 
     write_json([problem.as_dict() for problem in problems])
 
@@ -89,7 +89,7 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to colour a stream, as --color says; else NO_COLOR or FORCE_COLOR; else only a terminal."""
+    """Return whether to color a stream: by --color, else by NO_COLOR and FORCE_COLOR, else if it is a terminal."""
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):

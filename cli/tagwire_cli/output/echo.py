@@ -22,7 +22,7 @@ class Preferences:
     quiet: bool = False
     verbose: bool = False
     color: str = "auto"
-    """When to use colours: always, never, or auto (on a terminal, unless NO_COLOR or FORCE_COLOR is set)."""
+    """When to use colors: always, never, or auto (on a terminal, unless NO_COLOR or FORCE_COLOR is set)."""
 
 
 PREFERENCES: Final = Preferences()

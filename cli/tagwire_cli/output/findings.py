@@ -26,7 +26,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs on standard output. Each is a text and a severity, which selects its colour."""
+    """Print paragraphs on standard output. Each is a text and a severity, which selects its color."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)
@@ -56,7 +56,7 @@ def _placed_text(finding: "Finding") -> str:
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # printed unchanged
+        severity=cast(Any, finding.severity),  # `render` prints it unchanged
         file=finding.file,
         line=finding.line,
         column=finding.column,

@@ -62,7 +62,7 @@ class RecordFilter:
     end_time: int | None = None
     key: str | None = None
     header: str | None = None
-    """NAME, or NAME=VALUE."""
+    """The header to require, as NAME or NAME=VALUE."""
     left: int | None = None
     """How many more records to print."""
 

@@ -101,7 +101,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
             return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
-        # A record that can't be decoded may contain a secret.
+        # A record that can't be decoded may contain a secret, so its value is hidden.
         return {"message": "null"} | ({"value": json.dumps(HIDDEN)} if hides() and log == "cluster" else {})
 
     return message
@@ -151,7 +151,7 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield a line for each record. `line` makes it from the cells, by default separated by tabs."""
+    """Yield a line for each record. `line` makes the line from the record's cells; by default, tabs separate them."""
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0

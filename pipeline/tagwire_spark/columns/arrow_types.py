@@ -122,8 +122,8 @@ def in_type(column: Any, type: Any) -> Any:
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Merge a struct of `value` and `error` into one struct: the fields of the value (null if there is an error), and
-    `_error`.
+    """Merge a struct of `value` and `error` into one struct with the fields of `value` (null if there is an error) and
+    the field `_error`.
 
     `nulls` is the mask of null rows.
     """

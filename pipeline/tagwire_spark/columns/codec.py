@@ -170,7 +170,7 @@ class Decoding(NamedTuple):
 
 
 class _Types(NamedTuple):
-    """The Arrow type of decoded structs, the same type if no struct is null, and whether columns must be cast."""
+    """The Arrow type of decoded structs, its variant for columns without nulls, and whether columns must be cast."""
 
     type: Any
     strict: Any

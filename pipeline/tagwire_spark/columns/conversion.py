@@ -55,7 +55,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            for column, field in zip(array.flatten(), type, strict=True)  # null where the struct is null
+            for column, field in zip(array.flatten(), type, strict=True)  # a field is null where its struct is null
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
     if types.is_list(type):

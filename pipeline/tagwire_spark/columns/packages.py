@@ -50,7 +50,7 @@ def _module(package: str) -> Any:
 def _shipped() -> list[str]:
     """Return the archives shipped with this job, newest first; empty outside of Spark."""
     try:
-        from pyspark import SparkFiles  # some Spark Connect clients lack it
+        from pyspark import SparkFiles  # some Spark Connect clients lack SparkFiles
 
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors

@@ -34,7 +34,7 @@ class RecordReading(NamedTuple):
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
-        """Decode a column of records. If they are values, `keys` is the column of their keys. Raises PipelineError.
+        """Decode a column of records. The values of a coordinator log also need their `keys`. Raises PipelineError.
 
         With `always_error`, the structs have `_error` in both modes.
         """

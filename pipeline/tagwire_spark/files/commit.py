@@ -276,7 +276,7 @@ def opened(
 def if_gone(error: PipelineError, file: str) -> PipelineError:
     """Return KAFKA_LOG_CHANGED if the planned file is gone but its folder exists; otherwise return `error`.
 
-    If the local folder is missing too, it may be a mount that the worker lacks.
+    A missing local folder may be a mount that the worker lacks, so `error` is kept.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

@@ -65,7 +65,7 @@ class Attempt:
         """Local path, two levels below the local folder that stands for the log folder."""
         self.job = job
         self.is_begun = is_begun
-        """Whether the job was begun explicitly; only then can a task attempt come after its end."""
+        """Whether the job was begun explicitly. Attempts of such a job are rejected once the job is over."""
         self._to = to
 
     def keep(self, files: list[Path]) -> None:

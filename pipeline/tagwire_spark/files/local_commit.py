@@ -1,4 +1,4 @@
-"""Commits to a local folder, or a folder that all workers mount: links claim numbers, and files are renamed.
+"""Commit to a local folder, or a folder that all workers mount, by a hard link with a number and by renaming files.
 
 A commit is a hard link whose name is the next number. Creating the link fails if another writer has taken the number,
 even on network file systems. When all files are in place, the link's source (a draft in the job's folder) is renamed to
@@ -114,7 +114,7 @@ class LocalFolder(CommitFolder):
     def contents(self, job: Job) -> list[Content]:
         """Return the staging folder and everything below it. The job's own process may be removing files meanwhile."""
         found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, it tolerates files that disappear
+        for folder, _, files in os.walk(job.folder):  # os.walk, unlike `rglob`, tolerates files that disappear
             for path in (Path(folder), *(Path(folder, each) for each in files)):
                 with suppress(OSError):
                     status = path.stat()
@@ -145,7 +145,7 @@ class LocalFolder(CommitFolder):
     # ------------------------------------------------------------ commits
 
     def done(self) -> dict[str, Any]:
-        """Return the contents of `_SUCCESS`."""
+        """Return the manifest in `_SUCCESS`; empty if there is none."""
         try:
             found = json.loads((self.path / DONE).read_text())
         except (OSError, ValueError):
@@ -161,7 +161,7 @@ class LocalFolder(CommitFolder):
         return [number for number in sorted(found) if number > done]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the contents of the numbered file."""
+        """Return the manifest of an unfinished commit; empty if there is no such file."""
         manifest = self._manifest(number)
         try:
             found: dict[str, Any] = json.loads(manifest.read_text())
@@ -184,7 +184,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             said = self.manifest(number)
-            if said.get("job") != job.id:  # if they are equal, the link was created and only the reply was lost
+            if said.get("job") != job.id:  # if it is this job, only the reply to the link was lost
                 return False
         if self._is_done(number) and (self.path / said["draft"]).exists():  # another, finished commit has this number
             name.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Commits to a prefix in object storage: conditional puts claim numbers, and objects are copied.
+"""Commit to a prefix in object storage, by conditional puts of a numbered manifest and by copying objects.
 
 Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
 (`If-None-Match: *`), or is unchanged since it was read (`If-Match`). A commit consists of these steps:
@@ -53,7 +53,7 @@ _UNDONE: Final = 8
 
 
 class RemoteFolder(CommitFolder):
-    """A prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
+    """A log folder at a prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
 
     slowness = 6
 
@@ -122,7 +122,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """Remove the files of an attempt whose job is over, and raise PipelineError."""
+        """Raise PipelineError if the attempt's job is over, after removing the job's objects."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
@@ -177,13 +177,13 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ commits
 
     def done(self) -> dict[str, Any]:
-        """Return the contents of `_SUCCESS`."""
+        """Return the manifest in `_SUCCESS`; empty if there is none."""
         with self.refused():
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers that have a manifest, including commits already decided, but not numbers that another job
-        used before.
+        """Return the numbers that have a manifest, even if the commit's outcome is decided. Numbers that another job
+        has already used are left out.
         """
         with self.refused():
             found = sorted(
@@ -197,7 +197,7 @@ class RemoteFolder(CommitFolder):
             ]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the contents of the numbered object."""
+        """Return the manifest with this number; empty if there is no such object."""
         found = self.read(manifest_name(number))
         try:
             return dict(json.loads(found)) if found is not None else {}
@@ -262,7 +262,7 @@ class RemoteFolder(CommitFolder):
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Decide how a commit ends, unless this is decided. Returns the outcome, and the reason if it is undone."""
+        """Decide the outcome of a commit if it is still open. Returns the outcome, and the error if it is undone."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -311,7 +311,7 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ state of the commit
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
-        """Return the contents of `_SUCCESS` and its ETag."""
+        """Return the manifest in `_SUCCESS`, and the ETag of the object."""
         data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")

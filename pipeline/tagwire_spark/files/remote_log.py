@@ -124,7 +124,7 @@ class Marks:
         self._system = system
         self._options = options
         self._is_kept = has_conditional_puts(system)
-        """Whether this file system can have commits."""
+        """Whether `kafka_log` can commit to this file system."""
         self._is_long = False
         self._root = ""
         self._seen: dict[str, set[tuple[str, FileState]]] = {}

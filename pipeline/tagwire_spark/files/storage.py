@@ -233,7 +233,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
             marks.look_in_parents(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
-    if root and root.strip("/") in found:  # a single file
+    if root and root.strip("/") in found:  # a file, which is listed with its folder
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)

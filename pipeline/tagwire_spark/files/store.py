@@ -137,7 +137,7 @@ def reaching(
         raise
     except Exception as error:
         said = str(error).rstrip(".") or type(error).__name__
-        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or an unknown scheme
+        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or the scheme is unknown
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {said}.")) from None
 

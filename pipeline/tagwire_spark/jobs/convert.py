@@ -104,7 +104,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment. It is sent as a JSON list, since the driver keeps one for each segment."""
+    """The result of converting a segment. It is sent as a short JSON list, since the driver keeps all results."""
 
     attempt: str
     counts: list[int]

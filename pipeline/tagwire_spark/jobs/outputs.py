@@ -116,12 +116,12 @@ def _renamed(output: Path) -> Generator[Path]:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # left by a killed job
+        for left in work_folders(output) if is_alone else ():  # a killed job has left them
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(Staged(folder).whole, output)  # replaces an empty folder
+            publish(Staged(folder).whole, output)  # replaces the output if it is an empty folder
         except OSError as error:
             raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
         finally:

@@ -79,7 +79,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield those files of an export that contain a part and that exist."""
+    """Yield the files of an export that contain a part, except missing files."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path

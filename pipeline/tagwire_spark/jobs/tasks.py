@@ -36,7 +36,7 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a job to run again, three times at most, if logs change while it reads them.
+    """Decorate a job so that it is repeated if logs change while it reads them; it is run three times at most.
 
     A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
     same listing. So the whole job is repeated.

@@ -197,7 +197,7 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, a segment that the driver sent with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed meanwhile, even if the block raises another error.
+    Raises PipelineError if the segment was replaced or removed meanwhile, in place of any error in the block.
     """
     file, listed = sent
     if is_remote(file):

@@ -1,1 +1,1 @@
-"""Read `kafka_log`: the query, the bytes that each task reads, their rows, and growing logs as a stream."""
+"""Read `kafka_log`: parse the query, plan what each task reads, make rows, and read growing logs as a stream."""

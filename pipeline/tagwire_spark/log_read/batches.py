@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""The error rule for a batch that the end of the file cuts off."""
+"""The rule in the error for a batch that is cut off by the end of the file."""
 _SMALL: Final = 1 << 16
 """Batch size in bytes up to which reading a batch is faster than deciding in Python whether to skip it."""
 
@@ -115,7 +115,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     try:
         if has_gaps(scan) or _is_intended(split, query):
             return
-    except (LogError, LogPathError):  # damage is reported by the reader of the batch
+    except (LogError, LogPathError):  # the reader of the damaged batch reports it
         return
     why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them is gone, or the end of this one")
@@ -142,7 +142,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the next offset at the start of a split; None if unknown."""
+    """Return the segment's base offset if `position` is the start of the segment; None if the offset is unknown."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 

@@ -46,7 +46,7 @@ _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options of Spark's Kafka source that are rejected, with replacements."""
+"""Options of Spark's Kafka source that are rejected, with an error that suggests a replacement."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}

@@ -261,7 +261,7 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, commits look like aborts
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, commit markers look like aborts
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 

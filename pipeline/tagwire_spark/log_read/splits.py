@@ -161,8 +161,8 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 
 @contextmanager
 def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
-    """Keep commits from moving a location's files while it is held. For a URL, only check the listing for part of a
-    commit. Raises PipelineError.
+    """Keep commits from moving a location's files during the block. For a URL, only check that the listing shows no
+    part of a commit. Raises PipelineError.
     """
     with ExitStack() as stack:
         for folder in sorted(_written_to(location.local, partitions)):
@@ -294,7 +294,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
     if not (query.partial or is_compared):
         return
-    end = end_of(segments, query.formats, permissive=True)  # damage is reported by the reader
+    end = end_of(segments, query.formats, permissive=True)  # the reader reports damage
     assert end is not None
     if query.partial:
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):

@@ -252,7 +252,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
-        self._trees.close()  # the previous listings
+        self._trees.close()  # removes the previous listings
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)

@@ -1,4 +1,4 @@
-"""Find the records of a partition in uncommitted transactions.
+"""Find which records of a partition are in uncommitted transactions.
 
 Brokers list an aborted transaction in the `.txnindex` of the segment with its marker, and write snapshots of the
 producer state. Batch headers are read from the latest snapshot on; without a snapshot, from the start of the log. A

@@ -137,7 +137,7 @@ class _CommittedBefore(Exception):
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # after staging, since a commit removes the staging folders it finds
+    if is_before(batch, noted_batches(job)):  # checked after staging: a later commit removes the folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

@@ -76,7 +76,7 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch is committed; `before` is the notes of the last commit."""
+    """Return whether this or a later micro-batch is committed; `before` has the notes of the last commit."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 

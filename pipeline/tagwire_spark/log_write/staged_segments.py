@@ -115,7 +115,7 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's offset; if moving the batch needs more changes, give up moving."""
+        """Record where the batch's offset is. If other bytes would have to change, the segment can't be moved."""
         at = offset_place(batch)
         if at is None or batch.is_transactional:  # the offsets of transactions would have to change as well
             self.places = None

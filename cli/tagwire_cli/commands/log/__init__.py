@@ -1,4 +1,4 @@
-"""`tagwire log`: commands for log segments, which need no broker. The group is a command table, as `tagwire` is."""
+"""`tagwire log`: a group of commands for log segments, which need no broker."""
 
 from typing import Final
 

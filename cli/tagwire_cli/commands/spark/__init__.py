@@ -1,4 +1,4 @@
-"""`tagwire spark`: jobs for logs and captures too large for one machine. The group is a command table."""
+"""`tagwire spark`: a group of jobs for logs and captures too large for one machine."""
 
 from pathlib import Path
 from typing import Final
