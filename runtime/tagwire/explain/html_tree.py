@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     offset: int = -1
     data: bytes = b""
     length: int = 0
-    """The bytes of the whole node, including its child nodes."""
+    """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
     """0 for the bytes of the trace; another number for each run of decompressed bytes."""
     is_hidden: bool = False

@@ -53,7 +53,7 @@ class SpanRow(NamedTuple):
     value: int
     """A count, a size, 1 for a struct that is present; -1 for null."""
     after: int
-    """The row after the last row inside this one."""
+    """The number of the row after the last row inside this span."""
 
 
 class SpanKind:
@@ -75,7 +75,7 @@ class SpanKind:
         self.is_leaf = isinstance(what, _LEAVES) or what == "raw bytes"
         """Whether the value is decoded from the bytes on access."""
         self.width = what.element.wire.width if isinstance(what, Array) and isinstance(what.element, Fixed) else 0
-        """The bytes of an element, for fixed-width arrays."""
+        """The number of bytes of an element, for fixed-width arrays."""
         wire = what.wire if isinstance(what, Fixed) else None
         self.wire = wire if isinstance(wire, IntegerType) else None
 
@@ -164,7 +164,7 @@ class Spans:
         return len(self) - 1
 
     def set(self, row: int, **changes: int) -> None:
-        """Change a row."""
+        """Change values of a row."""
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:

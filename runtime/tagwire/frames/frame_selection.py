@@ -49,12 +49,12 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row of each path's last field."""
+        """The field table row of the last field of each path."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path, return the version of the struct with its field; `version` is the body's version."""
+        """Return, for each path, the version of the struct that has its field; `version` is the body's version."""
         head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(head), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])

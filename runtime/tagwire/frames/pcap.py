@@ -150,7 +150,7 @@ class _Connection:
         return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
 
     def close(self) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the rest of both directions; requests first, because they identify the responses."""
+        """Yield the remaining frames and gaps of both directions; requests first, because they identify responses."""
         for is_request, side in self._sides.items():
             yield from self._events(side.close(), is_request=is_request)
 
@@ -189,7 +189,7 @@ def _frames_of(
     is_request, sequence = segment.target_port == port, segment.sequence
     ends = (segment.source, segment.target)
     name = " -> ".join(ends if is_request else reversed(ends))
-    if segment.begins:  # the first byte of the connection has the next number
+    if segment.begins:  # the SYN itself takes one sequence number
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:

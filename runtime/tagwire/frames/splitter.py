@@ -30,7 +30,7 @@ class FrameSplitter:
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
         self._buffer = bytearray()
         self._started: BytesIO | None = None
-        """The first part of a frame, without its size, that `_buffer` continues."""
+        """The first part of a frame, without its size; the next part is in `_buffer`."""
         self._missing = 0
         """The number of bytes that complete the started frame."""
         self.max_size = max_size
@@ -65,7 +65,7 @@ class FrameSplitter:
             yield frame
 
     def close(self) -> None:
-        """End the stream. Raises DecodeError if it ends inside a frame, or if frames were not taken."""
+        """End the stream. Raises DecodeError if it ends inside a frame, or if whole frames were not read."""
         if not self.pending:
             return
         size = self._size()
@@ -84,7 +84,7 @@ class FrameSplitter:
             if self._missing:
                 return None
             self._started = None
-            return started.getvalue()  # not a copy
+            return started.getvalue()  # makes no copy
         size = self._size()
         if size is None:
             return None

@@ -64,7 +64,7 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # UnknownMessageError
+        except LookupError:  # UnknownMessageError is one
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
@@ -185,7 +185,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # still a heap
+        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # a shift keeps the heap order
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
 

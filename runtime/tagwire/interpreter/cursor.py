@@ -57,7 +57,7 @@ class LayoutCursor:
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise the error for the current position."""
+        """Raise a DecodeError at the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,

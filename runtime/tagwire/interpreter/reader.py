@@ -70,7 +70,7 @@ class LayoutReader(TagSectionReader):
     """Reads the bytes of one message, in a single pass."""
 
     def message(self, *, whole: bool) -> Any:
-        """Read the value of the message, and move to the position after it."""
+        """Read and return the message, and move to the position after it."""
         self.open(str(self.layout), self.pos)
         if not 0 <= self.pos <= self.end:
             self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")

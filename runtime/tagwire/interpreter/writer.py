@@ -353,7 +353,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the parts it covers; any four bytes when only counting."""
+    """Return the checksum of the parts that it covers; any four bytes if the writer only counts bytes."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

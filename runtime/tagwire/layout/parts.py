@@ -299,10 +299,9 @@ class Order(FrozenData):
 
 
 class Condition(FrozenData):
-    """An item is present only if `value of field & mask == equals`.
+    """A condition for an item, which is present only if `value of field & mask == equals`.
 
-    The field is looked up among the items read so far, first in the struct itself and then
-    in the enclosing structs.
+    The field is looked up among the items read so far, first in the struct itself and then in the enclosing structs.
     """
 
     __slots__ = ("equals", "field", "mask")

@@ -72,7 +72,7 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # atomic
+    draft.replace(path)  # atomic: readers never see half a file
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -120,7 +120,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     """Yield the byte offset and the `width` words of each line after the version and the count."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
-    if not data:  # allowed by Kafka's CheckpointFile
+    if not data:  # Kafka's CheckpointFile accepts an empty file
         return
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))

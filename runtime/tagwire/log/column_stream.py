@@ -120,8 +120,8 @@ class ReadOptions(NamedTuple):
 class LogColumns:
     """A log as Arrow arrays of one type, through `__arrow_c_stream__` or as an iterator.
 
-    Each pass reads the log again, in the memory of one array. Iterating raises LogError for invalid bytes; a consumer
-    of the stream raises its own error with the same message.
+    Each pass reads the log again, with one array in memory. Iterating raises LogError for invalid bytes; a consumer of
+    the stream raises its own error with the same message.
     """
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:

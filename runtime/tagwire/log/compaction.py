@@ -131,7 +131,7 @@ class CompactionError(TagwireError):
 class Compaction:
     """Options of a compaction. Times are in milliseconds; `now` counts from 1970.
 
-    Records below `dirty_from` were compacted before, so their keys need no memory; None if that is unknown.
+    Records below `dirty_from` were compacted before, so their keys are not held in memory; None means unknown.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Compaction:
         """Whether to remove records without a key, instead of rejecting them."""
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
-        """Join neighboring segments up to this size in bytes; 0 joins none."""
+        """The maximum size in bytes up to which neighboring segments are joined; 0 joins none."""
         self.format = format_set(format)
         self.limits = limits
         self.skip = skip
@@ -188,7 +188,7 @@ class Verdict(NamedTuple):
     kept: int
     """The number of records that are kept."""
     marker: int | None = None
-    """The type of a control batch that is kept with its record."""
+    """The marker type of a control batch whose record is kept."""
     records: Sequence[tuple[Record, str]] = ()
     """Each record with its reason; empty unless `Judge` was made with `tells`."""
 
@@ -229,7 +229,7 @@ class Judge:
         return self._told(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
-        """Return an iterator over the records with their reasons."""
+        """Return an iterator over the records, each with the reason to keep or remove it."""
         if self.survey.is_aborted(batch):
             return ((record, "aborted") for record in batch)
         is_due = self._is_due(horizon)

@@ -171,7 +171,7 @@ def convert_segment(
 
 
 class _Converter:
-    """The conversion of one segment."""
+    """Converts one segment."""
 
     def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
         self.folder = folder

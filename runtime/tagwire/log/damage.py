@@ -67,9 +67,9 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
-    """Yield the batches from a position on; `skip` gets each error between them and in their records.
+    """Yield the batches from a position on. `skip` is called with each error between batches and in their records.
 
-    With `partial`, a batch that is cut off at the end of the file is not an error.
+    With `partial`, a truncated batch at the end of the file is not an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, Found):

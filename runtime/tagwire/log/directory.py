@@ -91,7 +91,7 @@ class LogDirectory:
 
     @property
     def broker(self) -> dict[str, str]:
-        """`meta.properties`: node.id or broker.id, cluster.id, directory.id, version. Empty without the file."""
+        """The entries of `meta.properties`, such as node.id and cluster.id; empty without the file."""
         path = self.path / "meta.properties"
         return read_properties(path) if path.is_file() else {}
 

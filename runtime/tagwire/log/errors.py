@@ -81,7 +81,7 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise LogError."""
+    """Raise a LogError with these arguments."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 

@@ -57,7 +57,7 @@ class FileBytes:
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """Return the bytes from `start` to before `stop`, both required. Raises LogPathError if the file was cut."""
+        """Return the bytes of a slice with `start` and `stop`. Raises LogPathError if the file was truncated."""
         start, stop = part.start, part.stop
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)

@@ -28,7 +28,7 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check the entries that the next batch decides."""
+        """Check the entries whose validity depends on the next batch, `seen`."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -36,7 +36,7 @@ class IndexRule:
 
 
 class OffsetIndexRule(IndexRule):
-    """TWL202, TWL203: entries ascend, and each points to the batch that has its offset."""
+    """Checks TWL202 and TWL203: entries ascend, and each points to the batch that has its offset."""
 
     def __init__(self, index: OffsetIndex) -> None:
         super().__init__(index.path, len(index))
@@ -85,7 +85,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """TWL202, TWL211, TWL212: entries ascend, and each gives the latest timestamp up to its offset."""
+    """Checks TWL202, TWL211, TWL212: entries ascend, and each gives the latest timestamp up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -126,7 +126,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """TWL222, TWL223: each entry has an abort marker, and each aborted transaction with records has an entry."""
+    """Checks TWL222 and TWL223: entries have abort markers, and aborted transactions with records have entries."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

@@ -196,7 +196,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         self._read = read
         self._layout = layout
         self._count = size // layout.size
-        if self._count and not any(self[self._count - 1]):  # preallocated
+        if self._count and not any(self[self._count - 1]):  # the index is preallocated, and ends in zeros
             self._count = bisect_left(self, True, key=lambda entry: not any(entry))
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes are 21 characters and two bits
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64: 21 characters, and two bits in another
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
@@ -40,7 +40,7 @@ class LogFile(NamedTuple):
     kind: str
     """log, index, timeindex, txnindex, snapshot or checkpoint; in tiered storage also leader_epoch_checkpoint."""
     state: str
-    """deleted, swap, cleaned, or an empty string."""
+    """The state: deleted, swap, cleaned, or an empty string."""
     epoch: int | None
     """The epoch of a metadata snapshot."""
     is_copy: bool = False
@@ -53,9 +53,9 @@ class PartitionName(NamedTuple):
     topic: str
     partition: int
     state: str
-    """delete, future, stray, or an empty string."""
+    """The state: delete, future, stray, or an empty string."""
     topic_id: str = ""
-    """In tiered storage, in URL-safe base64."""
+    """The topic id in tiered storage, in URL-safe base64."""
 
 
 def log_file(path: Path | str) -> LogFile | None:

@@ -168,7 +168,7 @@ class _Group:
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
-        """Whether the records of the next batch of the log may join this group."""
+        """Return whether the records of the next batch of the log may join this group."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
         return within_reach and self.key == key and sequence == batch.base_sequence
@@ -219,7 +219,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # message sets end with their last message
+        if self.format.records is not None:  # a message set always ends with its last message
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         elif self.first.timestamp_type == "append":  # only a wrapper stores the producer's timestamps
             changes["compression"] = self.first.compression

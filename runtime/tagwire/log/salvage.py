@@ -37,7 +37,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class SalvageReport(NamedTuple):
-    """A segment: what was kept, what was left out, and why."""
+    """What the salvage of a segment kept, what it left out, and why."""
 
     file: Path
     batches: int
@@ -87,7 +87,7 @@ class _EpochRun(NamedTuple):
 
 
 class _Salvage:
-    """The salvage of one partition, segment by segment in order."""
+    """Salvages one partition, segment by segment in order."""
 
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder

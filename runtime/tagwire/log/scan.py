@@ -197,7 +197,7 @@ class Scan:
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
-        from tagwire._records import HeaderSearch  # only for damage
+        from tagwire._records import HeaderSearch  # needed only for damaged logs
 
         return HeaderSearch(self.data, forms)
 

@@ -32,16 +32,16 @@ class SegmentStat:
         self.transactional = 0
         self.control = 0
         self.append_time = 0
-        """Batches with timestamps set by the broker."""
+        """The number of batches whose timestamps were set by the broker."""
         self.delete_horizon = 0
-        """Batches with a delete horizon."""
+        """The number of batches with a delete horizon."""
         self.empty = 0
-        """Batches that compaction has emptied."""
+        """The number of batches that compaction has emptied."""
         self.tombstones = 0
         self.with_headers = 0
         """The number of records with headers; `tombstones` also counts records."""
         self.unflagged = 0
-        """Null values without the tombstone flag, in formats that have the flag; compaction keeps them."""
+        """The number of null values without the tombstone flag, in formats with the flag; compaction keeps them."""
         self.producers: set[int] = set()
         self.first_offset: int | None = None
         self.end_offset: int | None = None

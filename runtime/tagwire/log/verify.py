@@ -98,7 +98,7 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
 
 
 class _Verifier:
-    """The check of one partition, segment by segment in order."""
+    """Checks one partition, segment by segment in order."""
 
     def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
         self.rules = rules

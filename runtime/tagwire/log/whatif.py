@@ -18,7 +18,7 @@ from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
-"""Classes of batches by their number of records: the highest number, and the name."""
+"""Classes of batches by their number of records, each with its highest number and its name."""
 _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")
 
 

@@ -23,9 +23,9 @@ from tagwire.log.errors import LogPathError
 
 # A lock file next to an output, so that only one process writes the output at a time.
 #
-# The file names the process that holds the lock, for the error in a second process. A killed process leaves the file
-# but not the lock, so the next run takes it over. Some file systems have no locks, so writers must stay correct
-# without one.
+# The file names the process that holds the lock, so that the error in a second process can name it. A killed process
+# leaves the file but not the lock, so the next run takes the lock over. Some file systems have no locks, so writers
+# must stay correct without one.
 
 
 def host() -> str:
@@ -104,7 +104,7 @@ def _is_still(path: Path, handle: int) -> bool:
 def _flock() -> Any:
     try:
         return import_module("fcntl")
-    except ImportError:  # on Windows
+    except ImportError:  # Windows does not have fcntl
         return None
 
 

@@ -343,20 +343,20 @@ class Message(Struct, Generic[H]):
     NAME: ClassVar[str]
     """The message's name in its spec."""
     KIND: ClassVar[str]
-    """request, response, header, metadata, data, coordinator-key or coordinator-value."""
+    """The kind: request, response, header, metadata, data, coordinator-key or coordinator-value."""
     API_KEY: ClassVar[int | None] = None
     """The API key or the record type; None for headers and data."""
     COMPONENT: ClassVar[str] = ""
     """The component that uses the message. Records of different components may have the same API key."""
     VERSIONS: ClassVar[Versions]
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
-    """Versions with tagged fields and compact lengths."""
+    """The versions with tagged fields and compact lengths."""
     LATEST_STABLE: ClassVar[int]
     """The highest version that is not marked unstable; -1 if there is none."""
     HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
-    """Header versions by ranges of the message's version; requests and responses only."""
+    """The header version for each range of the message's versions; for requests and responses only."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
-    """Version and error code of the response to a request in a version that the peer does not have."""
+    """The version and the error code of the response to a request in a version that the peer does not have."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
     """The draft dialect's settings, or None in the released dialect."""
 
@@ -389,7 +389,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # converts a bool or an enum member
-            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # all threads share the first
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # all threads share the first one
         return found
 
     @first_use(message_calls)

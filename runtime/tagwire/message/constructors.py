@@ -97,7 +97,7 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
 
 
 class _Text:
-    """A loader with the source of one constructor."""
+    """A loader that returns the source of one constructor."""
 
     __slots__ = ("text",)
 

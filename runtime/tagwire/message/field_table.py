@@ -63,17 +63,15 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 class FieldRow:
     """A field of a struct in all versions.
 
-    `name` is the attribute, `spec_name` and `type` are the spec's name and type, `owner` is the class that
-    declares the field. `flexible` is the field's own range of compact lengths, or None for the
-    message's. `own_default` may be the number of a uuid; `default` is then the uuid.
-    `record_formats` maps ranges of versions to the format of the records that the field has
-    in them. `struct` is the class of its value or elements, `enum` the register of their
-    numbers. For a shared struct, which has its own versions, `struct_versions` maps
-    ranges of versions to the struct's version. `framing` is for fields of record formats.
-    `sensitive` values are hidden in output for people. `required` fields are required by the
-    constructor. Fields with the same `union` exclude each other. `unique` names the key
-    fields of array elements, if no two elements may have the same key.
-    `semantic` is the meaning of values.
+    `name` is the attribute, `spec_name` and `type` are the spec's name and type, `owner` is the class that declares the
+    field. `flexible` is the range of versions in which the field has compact lengths, or None if it is the message's
+    range. `own_default` may be the number of a uuid; `default` is then the uuid. `record_formats` maps ranges of
+    versions to the format that the field's records have in them. `struct` is the class of its value or elements, `enum`
+    the register of their numbers. For a shared struct, which has its own versions, `struct_versions` maps ranges of
+    versions to the struct's version. `framing` is for fields of record formats. `sensitive` values are hidden in output
+    for people. `required` fields are required by the constructor. Fields with the same `union` exclude each other.
+    `unique` names the key fields of array elements, if no two elements may have the same key. `semantic` is the meaning
+    of values.
     """
 
     __slots__ = (

@@ -306,7 +306,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # kept after an error, which may show the value
+        self.is_hidden = around  # kept set after an error, because its message may show the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
@@ -317,13 +317,13 @@ class _Reader:
         return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
-        """Return how to format the key fields of an array's elements."""
+        """Return a function that formats the key fields of an array's elements."""
         fields = row.struct.FIELDS if row.struct is not None and hides() else ()
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
     def own_keys(self, row: FieldRow, elements: list[Any], version: int) -> None:
-        """Reject elements with the same key."""
+        """Reject array elements with the same key."""
         keys = Keys(keys_in_version(row, version))
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)

@@ -17,11 +17,11 @@ __all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
 
 RUNTIME_LEVEL: Final = 2
 OLDEST_LEVEL: Final = 2
-"""Packages of lower levels use names that were removed."""
+"""The lowest supported level. Packages of lower levels use names that were removed."""
 
 
 class RuntimeLevelError(TagwireError, ImportError):
-    """A generated package that needs another runtime."""
+    """Raised for a generated package that needs another runtime."""
 
 
 def require_level(level: int, package: str) -> None:

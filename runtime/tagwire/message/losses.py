@@ -53,7 +53,7 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """Return what `version` would drop or reject of `message`, in wire order; empty if it can represent everything.
+    """Return the values of `message` that `version` would drop or reject, in wire order; empty if there are none.
 
     Raises UnsupportedVersionError for an unknown version.
     """
@@ -120,7 +120,7 @@ def for_version(message: "Message", version: int) -> Projection:
 
 
 def _without(value: Any, steps: list[str]) -> Any:
-    """Copy a value with the default at a path."""
+    """Return a copy of a value with the default at a path."""
     step, *rest = steps
     if isinstance(value, list | tuple):
         index = int(step)

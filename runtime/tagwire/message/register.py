@@ -83,7 +83,7 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Pickle members of unknown keys as well."""
+        """Support pickling, including members of unknown keys."""
         return type(self).of, (int(self),)
 
     @classmethod

@@ -93,7 +93,7 @@ class RecordBatch:
 
     @property
     def record_format(self) -> Format:
-        """The format as an object."""
+        """The format as a `Format` object."""
         return self._format
 
     @property
@@ -124,7 +124,7 @@ class RecordBatch:
 
     @property
     def compression(self) -> str:
-        """none, gzip, snappy, lz4 or zstd."""
+        """The compression: none, gzip, snappy, lz4 or zstd."""
         return self.codec.partition("-")[0]
 
     @property
@@ -134,7 +134,7 @@ class RecordBatch:
 
     @property
     def timestamp_type(self) -> str:
-        """create, or append if the broker set the timestamps."""
+        """The source of the timestamps: create (the producer) or append (the broker)."""
         return "append" if self._format.flag(self._header, "timestamp_type") else "create"
 
     @property
@@ -149,7 +149,8 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, even if compaction has removed the record at that offset."""
         header = self._header
-        if self._format.records is None and not self._format.role(header, "base_offset"):  # common in client wrappers
+        # Offset 0 is common in wrappers from clients.
+        if self._format.records is None and not self._format.role(header, "base_offset"):
             return self._bounds[1]
         return self._format.role(header, "base_offset") + self._format.role(header, "last_offset_delta", 0)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Return a wrapper, or consecutive messages; `more` are records after the builder's records.
+    """Build a wrapper, or consecutive messages; `more` are records after the builder's records.
 
     Raises EncodeError.
     """

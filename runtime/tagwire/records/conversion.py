@@ -237,7 +237,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # true for nearly every record
+            return record  # the case for nearly every record
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order
@@ -259,7 +259,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's own attributes in the target's form."""
+        """Return a record's own attributes, as the target stores them."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 

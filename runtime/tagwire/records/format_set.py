@@ -86,7 +86,7 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            return found  # nearly always
+            return found  # the usual case
         return [
             each
             for each in found
@@ -219,7 +219,7 @@ _formats: Final[dict[str, Format]] = {}
 
 
 class FormatError(TagwireError, LookupError):
-    """No record format has this name."""
+    """Raised for a name that no record format has."""
 
 
 def format_names() -> list[str]:
@@ -245,7 +245,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        found = _formats.setdefault(name, found)  # the same object for all threads
+        found = _formats.setdefault(name, found)  # all threads get the same object
     return found
 
 

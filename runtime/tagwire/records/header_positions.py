@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""The number of header bytes that include the magic byte and the last offset in every format."""
+"""The number of header bytes from which the magic byte and the last offset can be read in every format."""
 
 
 class ChecksumPosition(NamedTuple):
@@ -32,7 +32,7 @@ class ChecksumPosition(NamedTuple):
 
 
 class HeaderPositions:
-    """The positions in one format, in bytes from the beginning of a batch."""
+    """The positions of header fields in one format, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
         self._header = format.header
@@ -63,7 +63,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The positions as the native header search expects them; None for a length of another kind."""
+        """The positions as the native header search expects them; None if that search does not support the length."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):

@@ -204,7 +204,7 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
 """Functions that encode and decode a header value, by the codec name that registers use."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
-"""The exceptions of a codec for values or bytes that it can't handle."""
+"""The exceptions that a codec raises for values or bytes that it can't handle."""
 
 
 def range_of(key: int) -> KeyRange | None:

@@ -109,7 +109,7 @@ class Messages:
             self.refuse("value", "null in a wrapper", f"a message set, compressed with {codec}")
         self.data = unpacked(format, codec, header["value"], offset, "value", limits)
         self.is_mixed = False
-        """Whether some messages have another magic than the wrapper."""
+        """Whether some messages have a different magic byte than the wrapper."""
         try:
             self.offsets = self.read_offsets()
         except DecodeError as error:

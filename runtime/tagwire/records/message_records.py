@@ -223,7 +223,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """The conversion of one message for another reader; `losses` collects what is lost."""
+    """Converts one message for another reader; `losses` collects what is lost."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The remaining records of a batch that is being moved, all in normal form."""
+    """The records of a batch that have not been moved yet, all in normal form."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -112,7 +112,7 @@ class BatchHeader(NamedTuple):
 
     format: str
     data: bytes
-    """Everything before the records."""
+    """The bytes before the records."""
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None

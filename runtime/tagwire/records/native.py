@@ -33,7 +33,7 @@ _FOLLOWS: Final = {
 }
 """Attribute bits that a writer computes from attributes of a `Record`, and how."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values of record attributes that a format does not have."""
+"""The values of record attributes in formats that do not have them."""
 
 
 class Plans:

@@ -66,7 +66,7 @@ def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
 
 
 class _Opened:
-    """The bytes of one field; offsets are relative to the message."""
+    """The bytes of one records field; offsets are relative to the message."""
 
     def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
         self.node = node

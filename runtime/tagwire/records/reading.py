@@ -54,7 +54,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
     """Return the names of formats outside `formats` in which a whole batch with a valid checksum begins at `pos`.
 
-    `data` has a length, and its slices are bytes.
+    `data` may be any object that has a length and whose slices are bytes.
     """
     header, names = data[pos : pos + LONGEST], []
     for name in format_names():

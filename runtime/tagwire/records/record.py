@@ -59,7 +59,7 @@ class Record:
         self.attributes = attributes
         """The record's own attribute bits, without the bits that its format names."""
         self.tombstone = tombstone
-        """The tombstone flag; None if the format has none."""
+        """The tombstone flag; None if the format has no such flag."""
 
     @property
     def is_tombstone(self) -> bool:

@@ -75,7 +75,7 @@ def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Yield records up to the first invalid one; the walk's reader is then after the last valid record."""
+    """Yield records up to the first invalid record, and leave the walk's reader after the last valid record."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended

@@ -199,7 +199,7 @@ def is_int64(number: int) -> bool:
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return a record's attributes without the bits that its format names, which are other members."""
+    """Return a record's attributes without the bits that have a name in its format."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes

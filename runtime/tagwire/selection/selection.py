@@ -60,11 +60,11 @@ class Selection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row of each path's last field."""
+        """The field table row of the last field of each path."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path, return the version of the struct with its field; a shared struct has its own versions."""
+        """Return the version of the struct that has each path's last field; a shared struct has its own versions."""
         found: list[int | None] = []
         for trail in self._paths.trails:
             at: int | None = version
@@ -145,7 +145,7 @@ class Selection:
     def _plan(self, version: int) -> Choosing | None:
         """Return the native engine's plan for a version, or None."""
         if version not in self._plans:
-            self._plans.setdefault(version, self._made(version))  # all threads share the first
+            self._plans.setdefault(version, self._made(version))  # all threads share the first plan
         return self._plans[version]
 
     def _made(self, version: int) -> Choosing | None:

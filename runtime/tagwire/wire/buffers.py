@@ -46,7 +46,7 @@ def _bytes_of(view: memoryview) -> bytes:
 
 
 class ByteCount:
-    """The part of the bytearray interface that serializers and the layout writer use: `+=`, `append`, `len()`."""
+    """A byte counter with the part of the bytearray interface that writers use: `+=`, `append`, `len()`."""
 
     __slots__ = ("size",)
 

@@ -16,7 +16,7 @@ from tagwire.extras import required
 from tagwire.limits import Limits
 
 _FREE: Final = 1 << 20
-"""Up to this size the ratio is not limited, because a few zeros are not an attack."""
+"""The decompressed size up to which the ratio is not limited, because a few zeros are not an attack."""
 _FIRST_CHUNK: Final = 1 << 8
 _CHUNK: Final = 1 << 16
 _XERIAL: Final = b"\x82SNAPPY\0"
@@ -93,7 +93,7 @@ def _gunzip(data: Any, most: int) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=31)  # no name, no time: the same bytes every time
+    packer = zlib.compressobj(wbits=31)  # without name and time, so that the bytes are always the same
     return packer.compress(data) + packer.flush()
 
 
@@ -114,7 +114,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # the only error that a larger buffer would fix
+                # A larger buffer would fix only this error.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(
                         f"{module} bytes that do not unpack ({error})", f"{module} frames"

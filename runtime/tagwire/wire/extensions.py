@@ -21,7 +21,7 @@ DECIMAL_MAX: Final = 76
 """The maximum digits of a decimal, as in Arrow's decimal256."""
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for unit in _UNITS)
-"""The semantics of int64."""
+"""The semantics that an int64 may have."""
 
 
 class FixedBytesType(WireType):
@@ -106,7 +106,7 @@ class TimeType(IntegerType):
 
 
 class DecimalType(BinaryType):
-    """bytes that are a number: two's complement, most significant byte first, in units of 10 ** -scale.
+    """bytes that encode a number: two's complement, most significant byte first, in units of 10 ** -scale.
 
     Avro and Kafka Connect use the same encoding. `carrier` is bytes, or fixed-size bytes.
     """

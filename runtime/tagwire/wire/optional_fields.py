@@ -17,7 +17,7 @@ TAG_MAX: Final = 0xFFFF
 
 
 class OptionalFieldsBuffer:
-    """A buffer under one interpretation of the draft."""
+    """The buffer of optional fields, under one interpretation of the draft."""
 
     __slots__ = ("_tag_bytes", "_zigzag")
 
@@ -48,7 +48,7 @@ class OptionalFieldsBuffer:
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
-        """Read a buffer in which all fields are unknown; return them and the end."""
+        """Read a buffer in which all fields are unknown; return the fields and the end of the buffer."""
         if buf[pos] == 0:
             return NO_TAGS, pos + 1
         unknown: dict[int, bytes] = {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """A value that a type can't have. Its parts are the reason, or the expected type followed by the value."""
+    """Raised for a value that a type can't have, with a reason, or with the expected type and the value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)

@@ -65,7 +65,7 @@ class Problem(NamedTuple):
     request: Received | None = None
     """The request that should have been answered, if it could be read."""
     cause: BaseException | None = None
-    """An exception of a script function, or why bytes could not be read or written."""
+    """The exception of a script function, or the reason why bytes could not be read or written."""
 
     def __str__(self) -> str:
         where = self.request.place if self.request else f"connection {self.connection}"

@@ -199,7 +199,7 @@ class MockPeer:
     def assert_received(
         self, expected: Message | type[Message], *, version: int | None = None, times: int | None = None
     ) -> None:
-        """Assert that a request was received that equals the message, or any request of the class.
+        """Assert that a request equal to the message, or any request of the class, was received.
 
         `times` is the exact number of such requests; by default, there must be at least one. Raises AssertionError with
         the differences of the most similar requests.
