@@ -1,8 +1,9 @@
 """Generate the files of a package from a folder of specs, in one call.
 
-Each spec is a separate task (read, validate, render) that can come from the cache or run in another process. The rules
-for the folder and the package modules follow; they need only summaries. Readers and renderers are imported by the
-tasks, so that a fully cached run does not import lark, jsonschema, jinja2 and black.
+Each spec is a separate task (read, validate, render), whose result can come from the cache or from another process. The
+rules for the whole folder and the modules of the package itself follow, and only need summaries of the messages. Tasks
+import the readers and renderers, so a run in which everything is cached imports neither lark, jsonschema, jinja2 nor
+black.
 """
 
 import json
@@ -33,18 +34,18 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
-"""A callback with the number of finished specs and the total."""
+"""A callback that gets the number of finished specs and the total number."""
 
 _WORTH_PROCESSES: Final = 4
-"""The number of specs from which on several processes are worth their startup time."""
+"""With fewer specs than this, starting several processes takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPackage:
-    """A package in memory: file contents by path within its folder, and the problems found."""
+    """A package in memory: file contents by path within its folder, and the problems found in the specs."""
 
     files: dict[str, str]
-    """Empty if there are errors, because an incomplete package is never written."""
+    """The generated files; empty if there are errors, because an incomplete package is never written."""
     problems: tuple[Problem, ...]
 
     @property
@@ -55,7 +56,7 @@ class GeneratedPackage:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One spec to turn into modules; can be sent to another process."""
+    """A spec from which to generate modules. Tasks can be sent to other processes."""
 
     key: str
     data: bytes
@@ -66,11 +67,11 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The files of the set that may be registers; empty unless the spec may use an enum."""
+    """The possible registers of the set; empty unless the spec may use an enum."""
     shared: tuple[SpecData, ...]
-    """All possible shared structs of the set. The cache key includes only those that the spec may import."""
+    """All files of the set that may be shared structs. The cache key only includes those that the spec may import."""
     headers: frozenset[str]
-    """The headers in the set, which the types of its requests and responses name."""
+    """The headers that the set defines. The types of requests and responses name them."""
 
 
 def generate(
@@ -81,11 +82,11 @@ def generate(
     cache_root: Path | None = None,
     progress: Progress | None = None,
 ) -> GeneratedPackage:
-    """Generate the package of a spec set. Nothing is written but the cache.
+    """Generate the package of a spec set in memory. Only the cache is written to disk.
 
     `jobs` is the number of processes, by default one per processor. The cache is in the project at `cache_root`, by
-    default the set's own. Raises SpecError for a missing folder, or for modules that collide; problems of specs are in
-    `problems`.
+    default the set's own project. Raises SpecError for a missing folder, or for modules that collide. Problems in specs
+    are returned in `problems`.
     """
     if not spec_set.templates.is_dir():
         raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
@@ -96,7 +97,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # otherwise an unreadable response would count as missing
+    if len(summaries) == len(tasks):  # an unreadable spec is not missing, so no rule about the set may report it
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -125,7 +126,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
 
 
 def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[CacheEntry]:
-    """Return the cache entry of each task, in the order of the tasks."""
+    """Return the result of each task, in the order of the tasks, from the cache or by running the task."""
     found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
     misses = [task for task in tasks if task.key not in found]
     progress(len(found), len(tasks))
@@ -145,12 +146,12 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
         try:
             yield from pool.map(_make, tasks, chunksize=4)
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # report the first failure without waiting for the other tasks
+            pool.shutdown(cancel_futures=True)  # report the first error without waiting for other tasks
             raise
 
 
 def _make(task: _Task) -> CacheEntry:
-    """Read, validate and render one spec. With errors, the entry has no files or summary."""
+    """Read, validate and render a spec. If the spec has errors, the result has no files and no summary."""
     from tagwire_generator.reading.register import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import Printer, render_message, render_register
@@ -171,7 +172,7 @@ def _make(task: _Task) -> CacheEntry:
 
 @lru_cache(maxsize=2)
 def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
-    """Return the shared structs of a set, cached for all specs that this process reads."""
+    """Return the shared structs of a set, cached for all the specs that this process reads."""
     from tagwire_generator.reading.imports import SharedStructs
     from tagwire_generator.reading.register import registers_among
 
@@ -195,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the other keys are only for rules
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # only rules use these keys
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry
@@ -218,7 +219,7 @@ def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
     owners: dict[str, str] = {}
     for source, entry in made:
         for path, text in entry.files.items():
-            # Compare in lower case, because some file systems are case-insensitive.
+            # Some file systems ignore case, so paths that differ only in case collide.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
                 made_by = f"{owner} and {source or 'the package itself'}"
                 raise SpecError(f"{made_by} both make {path}; rename the message of one", file=owner)
@@ -231,4 +232,4 @@ def _processors() -> int:
 
 
 def _silent(done: int, total: int) -> None:
-    """Ignore progress."""
+    """Report no progress."""

@@ -1,10 +1,10 @@
 """A cache of rendered files, so that a run after a small edit is fast.
 
 An entry's name is the hash of all its inputs, so an entry is never outdated. An entry begins with a hash of its
-content, so a damaged entry is ignored. The folder `.tagwire_cache`, next to pyproject.toml, is never committed (it
-ignores itself) and may be deleted at any time.
+content, so that damaged entries are ignored. The folder `.tagwire_cache`, next to pyproject.toml, is never committed,
+because it contains a .gitignore file, and may be deleted at any time.
 
-If the cache can't be read or written, the result is made again.
+If the cache can't be read or written, results are created again.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class CacheEntry:
 
 
 class Cache:
-    """The entries of one package. `prune` removes unused entries."""
+    """The cache entries of one package. `prune` removes entries that were not used."""
 
     def __init__(self, root: Path, package: str) -> None:
         """Open the cache of `package` in the project at `root`, without creating anything on disk."""
@@ -79,7 +79,7 @@ class Cache:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """Return the hash of a sequence of parts."""
+    """Return the hash of a sequence of parts. Their boundaries matter."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -89,7 +89,7 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def environment_key(spec_set: SpecSet) -> str:
-    """Return the hash of all inputs, besides the spec, that affect every module of a set.
+    """Return the hash of everything, except the spec itself, that affects all modules of a set.
 
     These are the options and the package name, the templates (the set's own and tagwire's, because a set may override
     only some of them), the sources of generator and runtime, and the versions of the tools.

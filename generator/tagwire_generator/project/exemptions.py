@@ -1,7 +1,7 @@
-"""Excuse findings that an entry of [[tool.tagwire.exceptions]] covers, until the entry expires.
+"""Apply the entries of [[tool.tagwire.exceptions]], each of which excuses findings until the entry expires.
 
-Findings are about changes (`tagwire breaking`) or designs (`tagwire lint`). Each command uses only the entries for its
-own rules. Expired entries and entries without a finding are reported.
+Findings are about changes (`tagwire breaking`) or designs (`tagwire lint`). Each command only uses the entries for its
+own rules. Entries that have expired or that match no finding are reported.
 """
 
 import datetime
@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The attributes of a finding that exceptions use."""
+    """The attributes of a finding that entries are compared with."""
 
     @property
     def rule(self) -> str: ...
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=_Found)
 
 @dataclass(frozen=True, slots=True)
 class Excused(Generic[F]):
-    """A finding, and the entry that excuses it."""
+    """A finding, and the entry that excuses the finding."""
 
     finding: F
     exemption: Exemption
@@ -39,12 +39,12 @@ class Excused(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[F]):
-    """Findings, separated by whether they are excused."""
+    """The findings that are excused, and those that are not."""
 
     findings: tuple[F, ...]
     excused: tuple[Excused[F], ...]
     warnings: tuple[str, ...]
-    """Problems of the exceptions themselves, expired or unused, as sentences."""
+    """Sentences about entries that have expired or match no finding."""
 
 
 def judge(
@@ -53,8 +53,9 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Apply the exceptions. `names` are the messages to judge (None: all). Entries for other messages are not reported
-    as unused.
+    """Separate excused findings from others.
+
+    `names` lists the messages that were checked; None means all. Entries for other messages are not reported as unused.
     """
     left: list[F] = []
     excused: list[Excused[F]] = []

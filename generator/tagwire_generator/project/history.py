@@ -1,13 +1,13 @@
-"""The history of an archive: the releases that have each version, and digests of its bytes.
+"""The history of an archive: which releases have each version, and digests of the version's bytes.
 
 The history is a file next to the specs, with one line per version:
 
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-A version's spec comes from the last release of its last span. A version has several spans if it was redefined, or was
-missing in some releases. Digests represent the wire format (`wire_facts`), so specs can be checked against every
-release without the release's jars. The layouts of redefined versions are listed at the end.
+A version's spec comes from the last release of its last span. A version has several spans if it was redefined, or if
+some releases between others lack it. Digests represent the wire format (`wire_facts`), so specs can be checked against
+every release without the release's jars. The layouts of redefined versions are listed at the end.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 
 HISTORY_FILE: Final = "history.toml"
-"""The history's file name, next to the specs."""
+"""Name of the history file, which is in the folder of the specs."""
 
 _HEAD: Final = """\
 # Which releases have which versions of each message, and a digest of what stands on the wire in them.
@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key: numbers sort by value, and words before numbers. Pairs make words and numbers comparable."""
+    """Return a sort key: numbers are sorted by value, and words come before numbers. Pairs make both comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))
@@ -46,13 +46,13 @@ def _words(text: str) -> tuple[tuple[int, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive releases with the same bytes in a version."""
+    """Consecutive releases in which a version has the same bytes."""
 
     first: str
     last: str
     digest: str
     layout: str = ""
-    """The layout, with the last release's names; only for redefined versions."""
+    """The layout with the names that the last release uses; "" unless the version was redefined."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"
@@ -61,19 +61,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class MessageHistory:
-    """The versions of a message, each with its spans in release order."""
+    """The versions of a message, each with its spans in the order of releases."""
 
     versions: Mapping[int, tuple[Span, ...]]
 
     @property
     def redefined(self) -> tuple[int, ...]:
-        """The versions whose bytes differ between releases."""
+        """The versions whose bytes are not the same in all releases."""
         return tuple(v for v, spans in self.versions.items() if len({span.digest for span in spans}) > 1)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The messages by component and name."""
+    """The histories of all messages, by component and name."""
 
     messages: Mapping[tuple[str, str], MessageHistory]
 
@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:
-        """Yield one span for each layout of a redefined version, from the newest release with it."""
+        """Yield a span for each layout of a redefined version. It is the newest span with this layout."""
         found: dict[str, Span] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:
@@ -104,10 +104,10 @@ class History:
 
 
 def read_history(path: Path) -> History:
-    """Read the history in a file. Raises SpecError for a file that `History` did not write."""
+    """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # If a component is called "layouts", its messages are tables here; the layouts themselves are strings.
+        # If a component is named "layouts", its messages are tables in this table. The layouts themselves are strings.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

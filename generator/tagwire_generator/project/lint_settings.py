@@ -1,12 +1,12 @@
-"""`[tool.tagwire.lint]`: which design rules are on, and their severities.
+"""The settings in `[tool.tagwire.lint]`, which enable design rules and set their severities.
 
     [tool.tagwire.lint]
     select = ["TL"]                       # optional: only these; default: all but the tagwire dialect's rules
     ignore = ["TL43", "TL8"]              # optional: none of these
     severity = { TL51 = "error", TL7 = "note" }
 
-Each entry is a rule id or the beginning of one. If several entries match a
-rule, the longest applies, as in ruff.
+Each entry is a rule ID or the beginning of rule IDs. If several entries match a rule, the longest entry applies, as in
+ruff.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,13 +27,13 @@ class LintSettings:
     """The lint settings. Raises SpecError for a prefix that matches no rule, or an unknown severity."""
 
     select: tuple[str, ...] = ()
-    """Rule ids or prefixes; empty for the rules that are on by default."""
+    """Rule IDs or beginnings of rule IDs; if empty, the rules that are on by default."""
     ignore: tuple[str, ...] = ()
     severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # avoid loading the rules, because every command reads settings
+            return  # every command reads settings, so avoid loading the rules
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
@@ -47,7 +47,7 @@ class LintSettings:
 
     @classmethod
     def from_mapping(cls, table: Mapping[str, Any]) -> "LintSettings":
-        """Return the settings of a table. Raises SpecError for an unknown key or a wrong value."""
+        """Return the settings in a table. Raises SpecError for an unknown key or an invalid value."""
         for key in table:
             if key not in _KEYS:
                 raise SpecError(f"there is no key {key!r}; {suggestion(key, _KEYS)}")
@@ -61,7 +61,7 @@ class LintSettings:
         return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
 
     def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
-        """Return these settings with command-line options: `select` replaces the settings, `ignore` extends them."""
+        """Return these settings with command-line options. `select` replaces the setting, `ignore` adds to it."""
         chosen = tuple(select)
         return LintSettings(
             select=chosen or self.select,
@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Whether a rule is on. `is_default` is whether it is on without a selection."""
+        """Return whether a rule is on. `is_default` is whether the rule is on if nothing is selected."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False
@@ -78,7 +78,7 @@ class LintSettings:
         return not refused or len(refused) < len(chosen)
 
     def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
-        """Return the configured severity of a rule; `own` is its default severity."""
+        """Return the severity of a rule in these settings. `own` is the rule's default severity."""
         return self.severity.get(_longest(self.severity, rule), own)
 
 

@@ -1,7 +1,7 @@
 """The options of a spec set.
 
-They belong to a project's settings, because they apply to a whole set. The three wire options select the second reading
-of KIP-482's first draft where its text is ambiguous.
+They are part of a project's settings, because they apply to a whole set. Where the text of KIP-482's first draft is
+ambiguous, three wire options select the second interpretation.
 """
 
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from tagwire.text_format import suggestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOptions:
-    """How the specs of a set are read; the defaults are Kafka's rules.
+    """Options for reading the specs of a set. The defaults are Kafka's rules.
 
     Raises SpecError for an invalid value.
     """
 
     dialect: Literal["kafka", "tagwire"] = "kafka"
-    """Whether specs that don't name their dialect may use extensions of Kafka's language."""
+    """Whether specs without a `dialect` key may use extensions of Kafka's language."""
     tag_gaps: bool = False
-    """Whether a struct's tags may have gaps, for example for a vendor's own range."""
+    """Whether a struct's tags may have gaps, for example because a vendor uses its own range."""
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
-    """Draft dialect: the varint kind of the length before an optional field."""
+    """In the draft dialect, the kind of varint for the length before an optional field."""
     length_counts_tag: bool = False
-    """Draft dialect: whether that length includes the two bytes of the tag."""
+    """In the draft dialect, whether the length before an optional field includes the two bytes of the tag."""
     allow_struct_arrays: bool = False
-    """Draft dialect: whether an optional field may be an array of structs."""
+    """In the draft dialect, whether an optional field may be an array of structs."""
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """Record formats: how the key fields of ascending elements compare (header keys of KIP-82's first draft)."""
+    """In record formats, how the keys of ascending elements compare (header keys of KIP-82's first draft)."""
     entity_types: tuple[tuple[str, str], ...] = ()
-    """Additional entity types, each with its wire type; "" for any. Settings have a table, or a list of names."""
+    """Additional entity types with their wire types; "" allows any type. In settings, a table or a list of names."""
 
     def __post_init__(self) -> None:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
@@ -50,7 +50,7 @@ class SpecOptions:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
-        """Return the options of a settings table, whose keys are the attributes of this class.
+        """Return the options in a settings table, whose keys are the attributes of this class.
 
         Raises SpecError for an unknown key or an invalid value.
         """

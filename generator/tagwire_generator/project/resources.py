@@ -1,7 +1,7 @@
 """Find the folders of templates and specs.
 
-They are inside `tagwire_generator` in a wheel, and at the top of the repository in a checkout (`hatch_build.py` moves
-them). Only this module knows the difference.
+In a wheel, they are inside `tagwire_generator`; in a checkout, they are at the top of the repository (`hatch_build.py`
+moves them). Only this module depends on the difference.
 """
 
 from pathlib import Path
@@ -15,9 +15,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: Literal["templates", "message_specs"]) -> Path:
-    """Return the installed folder of this name.
+    """Return the installed folder with this name.
 
-    Raises TagwireError for an incomplete installation.
+    Raises TagwireError if the installation is incomplete.
     """
     for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
         if place.is_dir():
@@ -26,7 +26,7 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
 
 
 def templates(name: str) -> Path:
-    """Return the built-in templates for another target than Python, by name, such as `@markdown`.
+    """Return the folder of built-in templates for a target other than Python, such as `@markdown`.
 
     Raises TagwireError for an unknown name.
     """

@@ -1,4 +1,4 @@
-"""`[tool.tagwire]` of pyproject.toml: which specs become which package.
+"""Read `[tool.tagwire]` of pyproject.toml, which assigns folders of specs to the packages generated from them.
 
     [tool.tagwire]
     templates = "my_templates"            # optional; for all sets without their own
@@ -16,7 +16,7 @@
     [tool.tagwire.lint]                   # optional: see LintSettings
     ignore = ["TL43"]
 
-    [[tool.tagwire.exceptions]]           # a excused finding of `tagwire breaking` or `tagwire lint`
+    [[tool.tagwire.exceptions]]           # an excused finding of `tagwire breaking` or `tagwire lint`
     rule = "TW903"
     message = "FooRequest"
     path = "topics.name"                  # optional: this field only
@@ -24,9 +24,8 @@
     reason = "nobody has used version 3 yet"
     until = 2027-01-31                    # the last day on which the entry applies, or "never"
 
-All paths are relative to pyproject.toml, and absolute paths are rejected: the
-path of a spec is in the header of its module, which must be the same on every
-machine. Without any set, message_specs/ becomes generated/messages.
+All paths are relative to pyproject.toml. Absolute paths are rejected, because the header of a module contains the path
+of its spec, and must be the same on every machine. Without any set, generated/messages is generated from message_specs/.
 """
 
 import datetime
@@ -51,7 +50,7 @@ _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
 _OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
-"""Packages that generated code and the command need."""
+"""Packages that generated code and the command-line tool import, so no generated package can have these names."""
 FORMATTERS: Final = ("black", "ruff")
 _SECTION_KEYS: Final = ("sets", "templates", "formatter", "exceptions", "lint")
 _SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
@@ -59,43 +58,43 @@ _EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "unti
 
 
 class SettingsError(SpecError):
-    """Invalid settings; `file` is the pyproject.toml."""
+    """Raised for invalid settings. `file` is the path of pyproject.toml."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecSet:
-    """A folder of specs and the package generated from it."""
+    """A folder of specs, and the package that is generated from these specs."""
 
     root: Path
-    """The folder of pyproject.toml, absolute."""
+    """The folder that contains pyproject.toml, absolute."""
     specs: Path
     """The folder of the specs, absolute."""
     package: str
     """The package's import name, such as `tagwire_drafts.kip482`."""
     output: Path
-    """The folder that holds the package's top level, absolute."""
+    """The folder in which the package's top-level folder is, absolute."""
     options: SpecOptions
     templates: Path
     """The folder of the templates, absolute."""
     lock: Path | None = None
-    """The lock file with the released specs, absolute."""
+    """The lock file, which contains the released specs, absolute."""
     registers: Path | None = None
-    """The folder of registers that become modules of the package, absolute."""
+    """The folder of registers from which modules of the package are generated, absolute."""
     formatter: str = "black"
     """The formatter of generated Python: one of `FORMATTERS`."""
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The folders to read: specs and registers."""
+        """The folders to read, with specs and with registers."""
         return (self.specs,) if self.registers is None else (self.specs, self.registers)
 
     @property
     def directory(self) -> Path:
-        """The package's own folder. All generated files in it belong to this set."""
+        """The package's own folder. All generated files in this folder belong to this set."""
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """Read all specs of the set, named as in reports. Raises SpecError if one can't be read."""
+        """Read all specs of the set, with their names for reports. Raises SpecError if a spec can't be read."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
@@ -106,32 +105,32 @@ class SpecSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """An entry of [[tool.tagwire.exceptions]]: a change or design that is intended although a rule reports it."""
+    """An entry of [[tool.tagwire.exceptions]], for a change or design that is intended although a rule reports it."""
 
     rule: str
     message: str
     reason: str
     until: datetime.date | None
-    """The last day on which the entry applies; None for no end."""
+    """The last day on which the entry applies; None if it never expires."""
     path: str | None = None
-    """The field; None for all, "" for the message itself."""
+    """The field to which the entry applies. None means all fields, and "" the message itself."""
     versions: Versions | None = None
-    """The entry covers only findings within these versions; None for all versions."""
+    """The versions to which the entry applies; None means all versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The spec sets of a project, its exceptions and its lint settings."""
+    """The settings of a project: spec sets, exceptions and lint settings."""
 
     root: Path
     sets: tuple[SpecSet, ...]
     exemptions: tuple[Exemption, ...] = ()
     lint: LintSettings = field(default_factory=LintSettings)
     is_declared: bool = True
-    """Whether pyproject.toml lists the sets; otherwise there is one default set."""
+    """Whether pyproject.toml lists the sets. If not, there is one default set."""
 
     def project_sets(self) -> tuple[SpecSet, ...]:
-        """Return the sets, for a command that names none. Raises SettingsError if there is no project."""
+        """Return the sets for a command that names none. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
@@ -143,22 +142,22 @@ class Settings:
 
     @property
     def change_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions from change rules."""
+        """The exceptions for rules about changes."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
 
     @property
     def design_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions from design rules."""
+        """The exceptions for rules about designs."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """Return the first set whose specs or registers include this file or folder, or None."""
+        """Return the first set whose specs or registers include a file or folder; None if there is none."""
         place = path.resolve()
         return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder with a pyproject.toml, from `start` upwards; `start` if there is none."""
+    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml; `start` if there is none."""
     here = start.resolve()
     return next((folder for folder in (here, *here.parents) if (folder / _FILE).is_file()), here)
 
@@ -166,7 +165,7 @@ def find_root(start: Path) -> Path:
 def load(root: Path) -> Settings:
     """Read the settings of the project in the folder `root`.
 
-    Raises SettingsError for unreadable files, unknown keys, wrong values, and overlapping packages.
+    Raises SettingsError for unreadable files, unknown keys, invalid values, and overlapping packages.
     """
     root = root.resolve()
     file = root / _FILE
@@ -194,7 +193,7 @@ def load(root: Path) -> Settings:
 
 def _section(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark
+        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark at the start
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -257,7 +256,7 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
 
 
 def _output(file: Path, where: str, value: object) -> Path:
-    """Return a folder in the project. It must be inside, because stale files in it are deleted."""
+    """Return a folder inside the project. Other folders are rejected, because stale files in the folder are deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
         text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
@@ -275,7 +274,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_fault(name: str) -> str:
-    """Return why no generated package may have this import name, as the end of a sentence; "" if it may."""
+    """Return the end of a sentence about why no generated package may have this import name; "" if one may."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"
@@ -307,7 +306,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Imported here because few projects have exceptions, and every command reads settings.
+    # Every command reads settings, but few projects have exceptions, so the rules are imported only here.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
@@ -356,7 +355,7 @@ def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
 
 
 def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
-    # Packages must not nest: each would delete the other's files as stale.
+    # If one package were inside another, each would delete the other's files as stale.
     for number, one in enumerate(sets):
         for other in sets[:number]:
             if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):

@@ -1,7 +1,7 @@
-"""Find the spec files of a folder, and the component of each.
+"""Find the spec files in a folder, and the component of each file.
 
-The structure is flat on purpose: `*.json` files directly in the folder have no component, and files in a subfolder have
-its name as their component. Files in deeper folders are an error, because they would never be read.
+The structure is flat on purpose. A `*.json` file directly in the folder has no component, and a file in a subfolder has
+the subfolder's name as its component. Deeper files are errors, because they would never be read.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Final
 from tagwire.errors import SpecError
 
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
-"""The name of the header message, by message kind."""
+"""The name of the header message for each kind of message."""
 
 _COMPONENT: Final = re.compile("(?!(?i:aux|con|nul|prn|(com|lpt)[1-9])$)[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
@@ -29,22 +29,22 @@ class SpecFile:
     """A spec file; sorts by component, then name."""
 
     component: str
-    """The subfolder's name; "" for none."""
+    """The name of the subfolder; "" if the file is not in a subfolder."""
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class SpecData:
-    """The bytes of one spec, from any source."""
+    """The content of one spec as bytes, from a file or another source."""
 
     file: str
-    """The file name in reports."""
+    """The name of the file in reports."""
     component: str
     data: bytes
 
     @property
     def name(self) -> str:
-        """The message that the file is named after."""
+        """The message after which the file is named."""
         return PurePath(self.file).stem
 
 
@@ -83,17 +83,17 @@ def find_specs(folder: Path) -> list[SpecFile]:
 
 
 def may_be_register(data: bytes) -> bool:
-    """Whether a file may hold a register, judged without parsing it."""
+    """Return whether a file may be a register. The text is searched, but not parsed."""
     return b'"register"' in data
 
 
 def uses_registers(data: bytes) -> bool:
-    """Whether a spec may have a field with an enum, judged without parsing it."""
+    """Return whether a spec may have a field with an enum. The text is searched, but not parsed."""
     return b'"enum"' in data
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return the headers for which a set has classes, by scanning the files with their names."""
+    """Return the headers that a set defines. Only files with these names are searched."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
@@ -111,10 +111,10 @@ def _component(parts: tuple[str, ...], place: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # The path is in the first line of generated modules, where a line break would start a line of code.
+    # The first line of a generated module contains the path. A line break in the path would begin a line of code.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name has a character that can't be printed; rename the file")
-    if path.exists() and not path.is_file():  # reading a pipe would wait for a writer
+    if path.exists() and not path.is_file():  # reading a pipe would block
         raise SpecError(
             f"{path}: a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
         )
@@ -126,7 +126,7 @@ def _refuse(error: OSError) -> None:
 
 
 def may_be_shared(data: bytes) -> bool:
-    """Whether a file may hold a shared struct, without parsing it. May be wrong for other files."""
+    """Return whether a file may be a shared struct. The text is searched, but not parsed, so it may be another file."""
     return b'"struct"' in data or _ESCAPE in data
 
 
@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the name of a spec; all candidates if comments prevent parsing it as JSON."""
+    """Return the name of a spec. If the spec has comments, it isn't parsed, and the result is every possible name."""
     try:
         tree = json.loads(data)
     except ValueError:

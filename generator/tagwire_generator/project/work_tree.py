@@ -1,6 +1,6 @@
-"""Run git to find out which files of a work tree it tracks, and what is staged.
+"""Run git to find out which files of a work tree are tracked, and what is staged.
 
-Paths are passed literally and read with NUL separators, so that no file name can be misread.
+File names are passed literally and separated by NUL, so that no name can be misread.
 """
 
 import os
@@ -13,15 +13,15 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for hooks. They are removed, so that git uses the repository of the folder."""
+"""Variables that git sets for hooks. They are removed, so that git uses the repository of the folder instead."""
 
 
 class GitError(TagwireError):
-    """A git failure: git is not installed, or there is no such repository or revision."""
+    """Raised if git fails: it is not installed, or there is no such repository or revision."""
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a folder, and return its output; `index` replaces the repository's index.
+    """Run git in a folder, and return its output. `index` is used instead of the repository's index.
 
     Raises GitError with git's message.
     """
@@ -42,14 +42,14 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
 
 
 def is_hook(environment: Mapping[str, str]) -> bool:
-    """Whether this is a commit hook: git or pre-commit set a variable."""
+    """Return whether this process runs in a commit hook, because git or pre-commit has set a variable."""
     return "PRE_COMMIT" in environment or "GIT_INDEX_FILE" in environment
 
 
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. In a hook, the index is the commit's. Raises GitError.
+    Files outside any work tree are left out. In a hook, the index is that of the commit. Raises GitError.
     """
     found: list[Path] = []
     for top, members in _by_tree(files).items():
@@ -72,7 +72,7 @@ def staged_differently(files: Iterable[Path]) -> list[Path]:
 
 
 def copy_staged(folder: Path, target: Path) -> Path:
-    """Write the staged files below a folder to `target`, and return the folder's copy there. Raises GitError."""
+    """Write the staged files of a folder to `target`, and return the folder's path there. Raises GitError."""
     top = _top(folder)
     if top is None:
         raise GitError(f"{folder}: not in a git work tree, so nothing is staged")
@@ -84,7 +84,7 @@ def copy_staged(folder: Path, target: Path) -> Path:
 
 
 def copy_ignored(folder: Path, target: Path) -> None:
-    """Copy the ignored files below a folder to `target`, because no commit contains them."""
+    """Copy the ignored files of a folder to `target`, because no commit contains them."""
     top = _top(folder)
     if top is None or not folder.is_dir():
         return
@@ -107,12 +107,12 @@ def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _top(path: Path) -> Path | None:
-    """Return the work tree that contains a path. A submodule is a work tree of its own."""
+    """Return the work tree that contains a path; None if there is none. A submodule is a separate work tree."""
     place = path.parent.resolve() / path.name
     return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
 
 
 def _index(top: Path) -> Path | None:
-    """Return the index of the commit that a hook checks: `git commit FILE` uses a separate index."""
+    """Return the index of the commit that a hook checks, or None. `git commit FILE` uses a separate index."""
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None
