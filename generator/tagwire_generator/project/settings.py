@@ -25,7 +25,7 @@
     until = 2027-01-31                    # the last day on which the entry applies, or "never"
 
 All paths are relative to pyproject.toml. Absolute paths are rejected, because the header of a module contains the path
-of its spec, and must be the same on every machine. Without any set, generated/messages is generated from message_specs/.
+of its spec, and must be the same on every machine. Without any set, message_specs/ is generated to generated/messages.
 """
 
 import datetime

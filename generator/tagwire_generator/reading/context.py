@@ -1,7 +1,7 @@
-"""State shared by the readers of a spec: positioned reports, without consequential errors.
+"""The state that the readers of a spec share: problems with their positions, without consequential problems.
 
-A rule concerns an object and its keys; a `Part` stores their positions. Keys that break a rule are reported and
-dropped, and the part is built again without them, so that the rest of the file is checked with valid values. The
+A rule concerns an object and its keys; a `Part` stores their positions. Keys that violate a rule are reported and
+dropped, and the object is built again without them, so that the rest of the file is checked with valid values. The
 dropped keys are the part's `wounds`. Violations of rules that depend on dropped keys are not reported, because they
 would be based on guesses.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""A placeholder for versions that could not be read. Rules never report it."""
+"""A placeholder for versions that could not be read. Violations never mention it."""
 
 
 class _Checked(Protocol):
@@ -35,9 +35,9 @@ T = TypeVar("T", bound=_Checked)
 
 
 class Part:
-    """A spec object under construction: its node, and its wrong keys.
+    """An object of a spec while it is read: the node in the tree, and the names of its wrong keys.
 
-    `spelled` maps model keys to spec keys where the two differ.
+    `spelled` maps keys of the model to keys of the spec where these differ.
     """
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
@@ -46,7 +46,7 @@ class Part:
         self._spelled = spelled or {}
 
     def place(self, key: str) -> Node:
-        """Return the value of a key; the object itself if the key is absent."""
+        """Return the node of a key's value. If the key is absent, return the node of the object."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 
@@ -64,24 +64,24 @@ class Reading:
     ) -> None:
         self.options = options
         self.registers = registers
-        """The registers of the spec set. None if the set is unknown: names are then not checked."""
+        """The registers of the spec set. None if the set is unknown; then names of registers are not checked."""
         self.shared = shared
         """Where imports are looked up. None if imports are not resolved."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
         self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")
-        """Whether the spec may use the tagwire dialect's extensions."""
+        """Whether the spec may use the extensions of the tagwire dialect."""
         self.optional_versions = EVERYWHERE
-        """The draft dialect's versionsWithOptional, once it has been read."""
+        """The versions in the draft dialect's versionsWithOptional, once these have been read."""
         self.problems: list[Problem] = [*document.problems]
         self.message_wounds: set[str] = set()
-        """Wrong keys of the message; "structs", "uses", "members", "unions" if some could not be read."""
+        """Wrong keys of the message, and "structs", "uses", "members" or "unions" if some could not be read."""
         self._source = document.source
         self._refused: set[int] = set()
         own_types = {name for name, _ in options.entity_types}
         for fault in shape_errors(root, allow_extensions=self.is_extended):
             if fault.rule == "TW112" and isinstance(fault.node, Scalar) and fault.node.raw in own_types:
-                continue  # the schema only knows Kafka's entity types
+                continue  # the schema only contains Kafka's entity types
             self.report(fault.rule, fault.node, fault.message)
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))
@@ -92,16 +92,16 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
-        """Add a problem at a node; `because` is another file if only its errors cause the problem."""
+        """Add a problem at a node. `because` names another file if its errors are the only cause."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_refused(self, node: Node) -> bool:
-        """Whether the schema has already rejected this value, or a value in it."""
+        """Return whether the schema has rejected this value or a value inside it."""
         return any(id(each) in self._refused for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
-        """Return the value of a key; None if it is absent or wrong. Wrong keys are added to the part's wounds."""
+        """Return the converted value of a key; None if it is absent or wrong. Wrong keys become wounds of the part."""
         node = part.node.get(key)
         if node is None:
             return None
@@ -125,7 +125,7 @@ class Reading:
         return value
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
-        """Build an object without the values that break a rule, and report those."""
+        """Build an object. Values that violate a rule are reported and left out."""
         while True:
             try:
                 built = make(values)
@@ -143,7 +143,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation of a part, unless it depends on a wrong value."""
+        """Report a violation at a part, unless the rule depends on a wrong value."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

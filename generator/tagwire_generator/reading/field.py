@@ -52,7 +52,7 @@ def _when(node: Node) -> When:
 
 
 FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
-"""Converters for record format keys whose kind does not determine one."""
+"""Converters for keys of record formats whose kind in the schema does not determine the converter."""
 
 
 def _type(node: Node) -> FieldType:
@@ -66,11 +66,11 @@ def _record_formats(node: Node) -> RecordFormats:
 _OWN: Final = {"type": _type, "recordFormats": _record_formats, **FRAMING}
 
 FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)
-"""The keys of a field, without member keys, which the struct reader handles."""
+"""The keys of a field, without the keys for members, which the struct reader handles."""
 OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nullable": ""})
-"""The keys of a field in the draft dialect's optionalFields."""
+"""The keys of a field that is listed in the draft dialect's optionalFields."""
 FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FramingSpec], _OWN, {"nullable": ""})
-"""The keys of a field of a record format."""
+"""The keys of a field in a record format."""
 
 _FRAMING: Final = attributes_of(FramingSpec)
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
@@ -78,16 +78,16 @@ _STAND_IN: Final = FieldType("int8")
 
 
 class FieldPart(Part):
-    """A field and its `FieldSpec`, without wrong keys."""
+    """A field, and the `FieldSpec` created from the field's valid keys."""
 
     spec: FieldSpec
 
 
 def read_field(reading: Reading, node: Object, default_versions: Versions | None, *, is_optional: bool) -> FieldPart:
-    """Read one field.
+    """Read a field.
 
-    `default_versions` apply if the field may omit its versions and does; `is_optional`: the field is in the draft
-    dialect's optionalFields.
+    A field that may omit its versions has `default_versions` if it does. `is_optional` means that the field is listed
+    in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -120,13 +120,13 @@ def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) 
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:
-    """Report a tag such as 0x0001 outside the draft dialect."""
+    """Report a hexadecimal tag such as 0x0001 in a spec that is not in the draft dialect."""
     if node is not None and not reading.is_draft and not reading.is_refused(node) and is_hexadecimal(node):
         reading.report("TW708", node, f"only the draft dialect writes tags in hexadecimal; write {tag_number(node)}")
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """Set an optional field's versions to versionsWithOptional."""
+    """Give an optional field the versions in versionsWithOptional."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions
@@ -135,7 +135,7 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Report keys of the released dialect in the draft dialect, which uses optionalFields instead."""
+    """Report the released dialect's keys in a spec of the draft dialect, which uses optionalFields instead."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
@@ -154,7 +154,7 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """Set the versions of a field without versions, if it is tagged or in an optional struct."""
+    """Set the versions of a field that omits them, if it is tagged or in an optional struct. Otherwise, report it."""
     if values["versions"] is not None or "versions" in part.wounds:
         return
     values["versions"] = values["taggedVersions"] or default_versions
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the name of an enum by its register. Without a register, defaults given by name can't be read."""
+    """Replace the name of an enum by the register. Without the register, a default given by name can't be read."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return
@@ -185,13 +185,13 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
 
 
 def _meaning(values: dict[str, Any]) -> str:
-    """Return the semantic, as far as it can be read."""
+    """Return the semantic type with its arguments, as far as the keys could be read."""
     semantic: str = values.get("semantic", "")
     return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
 
 
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Parse the default according to the type. Null is a value here."""
+    """Convert the default to the field's type. Here, None is a value, which means null."""
     written: str | None = values.pop("default", None)
     type: FieldType | None = values.get("type")
     if written is None or type is None:

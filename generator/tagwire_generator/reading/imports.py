@@ -1,4 +1,4 @@
-"""Read imports of shared structs, and add the structs to the message."""
+"""Read a spec's imports of shared structs, and add these structs to the message."""
 
 import os
 from collections import Counter
@@ -36,11 +36,11 @@ Tree = Mapping[str, Any]
 
 _RANGES: Final = ("range", "versions")
 _HEAD: Final = ("name", "versions", "reservedTags", "fields")
-"""The keys of a common struct, in order."""
+"""The keys of a common struct, in their order."""
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a spec's tree with its imported structs inlined; `shared` has the shared structs' trees by name."""
+    """Return the tree of a spec in which imported structs are common structs. `shared` has their trees by name."""
     made = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -53,15 +53,15 @@ def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -
 
 
 class _Inlined:
-    """A shared struct and its own structs as common structs of a user, limited to the user's versions."""
+    """Converts a shared struct to common structs of an importing spec, in the versions of that spec."""
 
     def __init__(self, present: Mapping[str, Versions], versions: StructVersions) -> None:
         self._present = present
-        """The user's versions in which each struct can be on the wire."""
+        """The versions of the importing spec in which each struct can be on the wire."""
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the common structs. Inline structs come last, because a common struct can't declare one."""
+        """Yield the common structs. Inline structs become common structs, because common structs can't contain any."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -85,7 +85,7 @@ class _Inlined:
         return self._versions.within(Versions.parse(versions))
 
     def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return a field in the user's versions. The struct that it declares is added to `inline`."""
+        """Return a field in the importing spec's versions. If it declares a struct, add the struct to `inline`."""
         made: dict[str, Any] = {}
         for key, kind in key_kinds("field").items():
             if key not in tree:
@@ -109,13 +109,13 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Whether the values of a kind are objects keyed by version ranges."""
+    """Return whether the values of a kind in the schema are objects whose keys are version ranges."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:
-    """A spec of type struct: its name, its file, and the names of its imports."""
+    """A spec of type struct: its name, its source, and the names of the structs that it imports."""
 
     name: str
     spec: SpecData
@@ -123,7 +123,7 @@ class SharedStruct:
 
 
 class SharedStructs:
-    """The shared structs among some specs, collected when the first import is read."""
+    """The shared structs among some specs. The specs are only searched when the first import is read."""
 
     def __init__(
         self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None, registers: Registers | None = None
@@ -146,15 +146,15 @@ class SharedStructs:
         return found
 
     def names(self) -> list[str]:
-        """Return all names, sorted."""
+        """Return the names of all shared structs, sorted."""
         return sorted(self._by_name)
 
     def get(self, name: str) -> SharedStruct | None:
-        """Return the shared struct of this name, or None."""
+        """Return the shared struct with this name; None if there is none."""
         return self._by_name.get(name)
 
     def read(self, name: str) -> "ReadResult":
-        """Read a shared struct already checked for import cycles. Raises KeyError."""
+        """Read a shared struct, which must not import itself. Raises KeyError if there is no such struct."""
         from tagwire_generator.reading.spec import read_data
 
         result = self._read.get(name)
@@ -172,7 +172,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Whether a shared struct imports itself, directly or through others, or imports such a struct."""
+        """Return whether a shared struct imports itself, or imports a struct that does, directly or through others."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())
@@ -185,7 +185,7 @@ class SharedStructs:
         return False
 
     def way(self, start: str, goal: str) -> tuple[str, ...]:
-        """Return the chain of imports from one shared struct to another, inclusive; empty if there is none."""
+        """Return the chain of imports from one shared struct to another, including both; empty if there is none."""
         ways: list[tuple[str, ...]] = [(start,)]
         seen = {start}
         while ways:
@@ -210,21 +210,21 @@ def _imports(root: Object | None) -> Iterator[str]:
 def shared_structs_near(
     path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
 ) -> SharedStructs:
-    """Return the structs that a spec at `path`, or the specs of a folder, can import."""
+    """Return the shared structs that a spec can import. `path` is a spec or a folder of specs."""
     return SharedStructs(specs_near(path, spec_set), options, registers)
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """Yield all specs of the set of a spec or folder, or of its folder if it is in no set."""
+    """Yield all specs in the set of a spec or folder. If it is in no set, yield the specs in its folder."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
-        with suppress(SpecError):  # errors of the folder are reported elsewhere
+        with suppress(SpecError):  # errors in the folder are reported elsewhere
             for each in find_specs(folder):
                 yield spec_data(each, file=os.path.relpath(each.path))
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()
-"""The imports of a spec that is read alone."""
+"""The shared structs for a spec that is read without others."""
 
 
 def _struct_versions(node: Node) -> StructVersions:
@@ -241,13 +241,13 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """An imported struct, and the import at which its errors here are reported."""
+    """A struct that a spec imports, and the import at which errors are reported."""
 
     spec: StructSpec
     part: Part
 
     def report(self, reading: Reading, violation: Violation) -> None:
-        """Report a violation of the struct at its import."""
+        """Report a violation of the struct at the import."""
         message = violation.message
         if violation.rule != "TW320":
             message = f"{message} (in the imported {self.spec.owner}, as this spec's versions have it)"
@@ -256,14 +256,14 @@ class ImportedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """The imports of a spec and their structs."""
+    """The imports of a spec, and the imported structs."""
 
     imports: tuple[ImportSpec, ...] = ()
     structs: tuple[ImportedStruct, ...] = ()
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read the imports of a spec. A missing import is reported; the fields that use it are not."""
+    """Read the imports of a spec. If an import is invalid, only the import is reported, not the fields that use it."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
@@ -281,20 +281,20 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that one spec uses, directly and through others."""
+    """The shared structs that a spec uses, directly or through other shared structs."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading
         self.shared = shared
         self.direct: set[str] = set()
-        """The shared structs that the spec imports itself."""
+        """The names of the shared structs that the spec itself imports."""
         self.versions: dict[str, StructVersions] = {}
-        """The struct versions, by shared struct."""
+        """The versions of each shared struct, by version of the spec."""
         self.parts: dict[str, Part] = {}
-        """The first import of each shared struct."""
+        """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add one import of the spec called `user`."""
+        """Add an import of the spec named `user`."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
@@ -373,7 +373,7 @@ class _Uses:
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """Return the structs of all imports."""
+        """Return the structs of all imports, in the versions of the spec."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

@@ -1,8 +1,8 @@
-"""The keys that the readers accept, from `spec.schema.json`.
+"""The keys that the readers accept, taken from `spec.schema.json`.
 
-The schema has the keys of each object and the kind of each value. Each kind has one converter; a few keys have their
-own. A key becomes the model attribute of the same name. If there is no such attribute, importing the reader raises an
-error; otherwise the key's values would be lost silently.
+The schema contains the keys of each object and the kind of each value. Each kind has a converter, and a few keys have
+their own. The value of a key becomes the model attribute with the same name. If the model has no such attribute,
+importing the reader raises an error; otherwise the key's values would be lost without a message.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,9 +16,9 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 
 Convert: TypeAlias = Callable[[Node], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
-"""The kinds that `reading.struct` and `reading.imports` read."""
+"""The kinds whose values `reading.struct` and `reading.imports` read."""
 _FOR_EDITORS: Final = "schemaReference"
-"""The kind of a key that only editors read."""
+"""The kind of a key that only editors use."""
 
 
 def _texts(node: Node) -> tuple[str, ...]:
@@ -46,10 +46,10 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
 def keys_of(
     place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, Convert]]:
-    """Return an object's keys in schema order, without member keys and editor keys.
+    """Return an object's keys in schema order, without keys for members and for editors.
 
-    `own` has keys with their own converters, `renamed` the attributes of keys with a different name; "" for a key that
-    the reader converts. Raises TypeError for a key without an attribute.
+    `own` has the converters of keys that don't use their kind's; `renamed` has attributes whose names differ from the
+    key's, or "" if the reader itself converts the key. Raises TypeError for a key without an attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}
@@ -64,5 +64,5 @@ def keys_of(
 
 
 def attributes_of(model: type) -> list[str]:
-    """Return the names of a model's attributes."""
+    """Return the names of a model class's attributes."""
     return [field.name for field in fields(model)]

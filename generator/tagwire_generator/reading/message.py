@@ -59,14 +59,14 @@ MESSAGE_KEYS: Final = keys_of(
     {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
-"""The keys of a message, without member keys, which the struct reader handles."""
+"""The keys of a message, without the keys for members, which the struct reader handles."""
 
 FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     "format": text,
     "discriminator": text,
     "claims": _claims,
 }
-"""Converters for a record format's own keys; it also has name, type and about."""
+"""Converters for the keys that only record formats have. A record format also has name, type and about."""
 
 _STAND_INS: Final[dict[str, Any]] = {
     "name": "Unreadable",
@@ -74,11 +74,11 @@ _STAND_INS: Final[dict[str, Any]] = {
     "validVersions": Versions(0, HIGHEST - 1),
 }
 _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
-"""The keys that are read in a message without valid versions."""
+"""The only keys that are read in a message without valid versions."""
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
-    """Read a message. Return None if it has errors, which are reported."""
+    """Read a message. Returns None if it has errors, which are reported."""
     part = Part(node)
     is_gone = _is_gone(node)
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # users of a shared struct decide this
+        attributes["flexible_versions"] = EVERYWHERE  # the users of the struct decide this
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Check the key for the versions with tags: each dialect has its own key, and rejects the other dialect's."""
+    """Check the key that lists versions with tags. Each dialect has its own key, and rejects the other dialect's."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
@@ -159,9 +159,9 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            values["versionsWithOptional"] = reading.optional_versions  # "5-9" of versions 0-9 means 5 and later
+            values["versionsWithOptional"] = reading.optional_versions  # 5-9 of versions 0-9 means 5 and later
         elif optional != reading.optional_versions:
-            # Report a closed range only for the message: its fields are read as if the range were open.
+            # Report a closed range only once, for the message. Fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Check the rules for the message as a whole. No values are dropped, since this is the last step."""
+    """Create the message and check the rules for it as a whole. This is the last step, so no values are dropped."""
     message = None
     violations: tuple[Violation, ...]
     try:
@@ -211,6 +211,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # without a message, there must be at least one error
+        for violation in violations:  # without a message, at least one error is required
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

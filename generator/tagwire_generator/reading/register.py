@@ -1,4 +1,4 @@
-"""Read registers, and find the register that a key names."""
+"""Read registers, and find the registers that specs name."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from tagwire_generator.syntax.spec_schema import is_register
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
-    """Return the register of a tree; None if it has problems."""
+    """Return the register in a tree; None if it has errors."""
     if reading.has_errors:
-        return None  # the shape is wrong, so the values can't be used
+        return None  # the schema has rejected the tree, so its values can't be used
     try:
         return RegisterSpec(
             name=_text(root, "name"),
@@ -75,16 +75,16 @@ def _boolean(node: Object, key: str) -> bool | None:
 
 
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]
-"""By name; None for an invalid register, which is reported in its own file."""
+"""Registers by name. None stands for an invalid register, whose problems are reported in its own file."""
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """Find the registers among spec texts. Raises no errors: they are reported in the registers' own files."""
+    """Return the registers among spec texts. Errors are not raised, but reported for the registers' own files."""
     return _found(("", data) for data in texts)
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:
-    """Find the registers in folders of specs, with file paths relative to the current folder."""
+    """Return the registers in folders of specs. Their file paths are relative to the current folder."""
     specs: list[tuple[str, bytes]] = []
     for folder in folders:
         with suppress(OSError, SpecError):

@@ -30,7 +30,7 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The result: a message or a register unless there are errors, and the problems in file order."""
+    """A message or a register unless there are errors, and all problems in file order."""
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]
@@ -51,10 +51,11 @@ def read_spec(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from its text. Never raises an error, whatever the text.
+    """Read a spec from its text. Never raises an error, whatever the text is.
 
-    `registers` are the set's registers, for enums; None skips checks of enums. `shared` has the importable structs.
-    With None, imports are not resolved: a spec with imports returns no message, only the problems found without them.
+    `registers` are the registers of the set; with None, enums are not checked. `shared` are the structs that can be
+    imported. With None, imports are not resolved: a spec with imports returns no message, only the problems found
+    without the imported structs.
     """
     document = parse(text, file=file)
     if document.root is None:
@@ -82,9 +83,9 @@ def read_file(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from a file; `file` is its name in reports, by default the path.
+    """Read a spec from a file. `file` is the file's name in reports, by default the path.
 
-    Raises nothing: an unreadable file is a problem in line 1.
+    Never raises an error. If the file can't be read, this is a problem in line 1.
     """
     name = fspath(path) if file is None else file
     try:
@@ -104,7 +105,7 @@ def read_data(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from the bytes of its file. Raises nothing: invalid UTF-8 is a problem at its position."""
+    """Read a spec from the bytes of its file. Never raises an error. Invalid UTF-8 is a problem at its position."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -126,7 +127,7 @@ def load(
     options: SpecOptions = _DEFAULT_OPTIONS,
     shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
-    """Return the message of a spec file. Raises SpecError with all problems if one is an error."""
+    """Return the message in a spec file. If any problem is an error, raises a SpecError with all problems."""
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(f"{result.register.file}: a register, not a message or a format", file=result.register.file)

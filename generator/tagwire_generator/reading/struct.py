@@ -13,11 +13,11 @@ from tagwire_generator.reading.values import BadValue, items, tag_number, text, 
 from tagwire_generator.syntax.parse import Node, Object
 
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
-"""The keys that a message, a common struct and a field with an inline struct share."""
+"""The keys for members. Messages, common structs and fields with an inline struct can have them."""
 
 
 class StructPart(Part):
-    """A struct and its `StructSpec`, without wrong members."""
+    """A struct, and the `StructSpec` created from its valid members."""
 
     spec: StructSpec
 
@@ -26,11 +26,11 @@ class StructPart(Part):
         self.about = ""
         self.deprecated: str | None = None
         self.fields: list[FieldPart] = []
-        """The parts of `spec.fields`, in the same order."""
+        """The parts from which `spec.fields` are created, in the same order."""
 
 
 class StructReader:
-    """A reader for the structs of one message; `structs` has all but the message itself."""
+    """Reads the structs of one message. `structs` contains all of them except the message itself."""
 
     def __init__(self, reading: Reading, common: frozenset[str]) -> None:
         self.structs: list[StructPart] = []
@@ -40,12 +40,12 @@ class StructReader:
         self._references: list[tuple[FieldPart, str]] = []
 
     def read_message(self, node: Object, name: str, versions: Versions) -> StructPart:
-        """Read the message itself as a struct."""
+        """Read the message itself, as a struct."""
         members = EVERYWHERE if self._reading.is_format else None
         return self._read(node, StructPart(node), name, versions, is_common=False, member_versions=members)
 
     def read_common(self, node: Object) -> None:
-        """Read an item of commonStructs."""
+        """Read one struct in commonStructs."""
         reading, part = self._reading, StructPart(node)
         name = reading.value(part, "name", text)
         versions = reading.value(part, "versions", version_range)
@@ -64,7 +64,7 @@ class StructReader:
             part.wounds.add("versions")
 
     def check_references(self) -> None:
-        """Report fields that use a struct which another field declares inline."""
+        """Report fields that use a struct that another field declares inline."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"
@@ -96,7 +96,7 @@ class StructReader:
         return part
 
     def _read_inline(self, field: FieldPart, member_versions: Versions | None, *, is_common: bool) -> None:
-        """Read the struct that a field declares inline, if any."""
+        """Read the struct that a field declares inline, if it declares one."""
         node, reading, struct = field.node, self._reading, field.spec.struct
         declaring = [key for key in ("fields", "optionalFields") if node.get(key) is not None]
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
@@ -139,7 +139,7 @@ class StructReader:
         return tuple(tags)
 
     def _build(self, part: StructPart, name: str, versions: Versions, reserved_tags: tuple[int, ...]) -> StructSpec:
-        """Build the struct without the members that break a rule, and report those."""
+        """Build the struct. Members that violate a rule are reported and left out."""
         while True:
             fields: tuple[FieldSpec, ...] = tuple(field.spec for field in part.fields)
             try:
@@ -166,7 +166,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Record that a member is missing, which disables the rules about all members together."""
+        """Note that a member is missing, so that rules about all members together are not applied."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

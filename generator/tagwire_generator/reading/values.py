@@ -1,7 +1,7 @@
 """Convert nodes of the tree to Python values.
 
-Real specs rely on some leniency, all of which is implemented here: numbers for strings, decimal strings for numbers,
-"true", "false", 0 and 1 for booleans, and one item for a list of one.
+Existing specs rely on some leniency, which these converters implement: numbers for strings, decimal strings for
+numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
 """
 
 import re
@@ -20,7 +20,7 @@ _HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
 
 
 class BadValue(Exception):
-    """An invalid value; caught by the reader and reported at `node`."""
+    """Raised for an invalid value. The reader reports it at `node`."""
 
     def __init__(self, rule: str, node: Node, message: str) -> None:
         super().__init__(message)
@@ -30,14 +30,14 @@ class BadValue(Exception):
 
 
 def text(node: Node) -> str:
-    """Return the source text of a scalar."""
+    """Return the source text of a scalar. The quotes of a string are not part of it."""
     if not isinstance(node, Scalar):
         raise BadValue("TW111", node, "expected a string, got an object or a list")
     return node.raw
 
 
 def whole_number(node: Node) -> int:
-    """Return a number, given as a number or decimal string."""
+    """Return an integer, written as a number or as a decimal string."""
     if isinstance(node, Scalar) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
@@ -46,7 +46,7 @@ def whole_number(node: Node) -> int:
 
 
 def tag_number(node: Node) -> int:
-    """Return a tag, given as a number or a decimal or hexadecimal string."""
+    """Return a tag, written as a number or as a decimal or hexadecimal string."""
     if is_hexadecimal(node):
         return int(text(node), 16)
     return whole_number(node)
@@ -58,7 +58,7 @@ def is_hexadecimal(node: Node) -> bool:
 
 
 def boolean(node: Node) -> bool:
-    """Return a boolean, given as true or false, as a string of these, or as 1 or 0."""
+    """Return a boolean, written as true or false, as a string of these, or as 1 or 0."""
     words = {"true": True, "false": False, "1": True, "0": False}
     found = words.get(text(node))
     if found is None:
@@ -67,12 +67,12 @@ def boolean(node: Node) -> bool:
 
 
 def version_range(node: Node) -> Versions | None:
-    """Return a version range; None for a blank string, which means that the key is absent."""
+    """Return a version range; None for a blank string, which is treated like a missing key."""
     return version_text(text(node), node) if text(node).strip() else None
 
 
 def version_text(text: str, node: Node) -> Versions:
-    """Parse a version range; errors are reported at `node`."""
+    """Parse a version range. Errors are reported at `node`."""
     try:
         return Versions.parse(text)
     except VersionsError as error:
@@ -88,12 +88,12 @@ def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions
 
 
 def is_reversed(node: Node, versions: Versions | None) -> bool:
-    """Whether the range is empty, but not written as "none"."""
+    """Return whether a range contains no version, but is not written as "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 
 def items(node: Node | None) -> tuple[Node, ...]:
-    """Return the items of a list. Another node counts as a list of one; None is an empty list."""
+    """Return the items of a list. Another node is treated as a list of one, and None as an empty list."""
     if node is None:
         return ()
     return node.items if isinstance(node, Items) else (node,)

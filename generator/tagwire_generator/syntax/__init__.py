@@ -1,1 +1,1 @@
-"""Spec syntax: parse text with positions, check its shape by JSON Schema, and write canonical text."""
+"""The syntax of specs: parse text with positions, check its shape by JSON Schema, and write canonical text."""

@@ -1,19 +1,19 @@
-"""The canonical text of a message spec: one meaning, one text.
+"""Write the canonical text of a message spec. Specs with the same content have the same canonical text.
 
-Tools write this text (the importer, new versions), and diffs compare it. Specs may write some values in several ways (a
-tag as a string, a default as a number, a flag that is false by default). Here, each value has one form, and keys have
-one order. `normal_form` converts the values, and `spec_text` writes them.
+Tools write this text (the importer, new versions), and diffs compare it. In specs, some values can be written in several
+ways: a tag as a string, a default as a number, a flag that is false by default. In canonical text, each value has one
+form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
 The form, for authors of specs:
 
-- apiKey and tag are JSON numbers (a draft's tag is a string such as "0x0001"), flags are
-  JSON booleans and left out if false, version ranges are `none`, `N`, `N+` or `N-M`.
-- A default is a string: integers decimal, booleans lower-case, null as "null". Empty
+- apiKey and tag are JSON numbers (a draft's tag is a string such as "0x0001"). Flags are
+  JSON booleans and left out if false. Version ranges are `none`, `N`, `N+` or `N-M`.
+- A default is a string: integers in decimal, booleans in lower case, null as "null". Empty
   strings and JSON null mean that there is no default, and are left out.
 - A tagged field without `versions` gets its `taggedVersions`.
 - `fields` of a message or struct is written even if empty; other empty keys are not.
 
-Comments are not kept (`spec_edit` keeps them); `about` is.
+Comments are not kept, except by `spec_edit`. `about` is kept.
 """
 
 import json
@@ -29,11 +29,11 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 Note = Callable[[str], None]
-"""A callback for each lenient conversion: a sentence with the path."""
+"""A callback for values in another form than the normal one. It gets a sentence with the path of the value."""
 
 
 def plain_tree(node: Node) -> Any:
-    """Convert a parsed valid spec to dicts, lists and scalars, without positions."""
+    """Convert a parsed valid spec to dicts, lists and scalars, which have no positions."""
     if isinstance(node, Object):
         return {member.key: plain_tree(member.value) for member in node.all_members}
     if isinstance(node, Items):
@@ -43,12 +43,12 @@ def plain_tree(node: Node) -> Any:
 
 
 def canonical_text(spec: Mapping[str, Any]) -> str:
-    """Return the canonical text of a spec that `read_spec` accepts, with a final newline."""
+    """Return the canonical text, with a final newline, of a spec that `read_spec` accepts."""
     return spec_text(normal_form(spec))
 
 
 def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict[str, Any]:
-    """Return the spec with values in normal form and keys in order.
+    """Return a spec with its values in normal form and its keys in order.
 
     Raises SpecError for an unknown key.
     """
@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """The context that determines a value's form."""
+    """What the normal form of a value depends on."""
 
     note: Note
     draft: bool
@@ -73,12 +73,12 @@ class _Scope(NamedTuple):
         return self._replace(path=f"{self.path}.{name}" if self.path else name, field_type=field_type)
 
 
-# Converts a key's value to its normal form; None omits the key.
+# A function that converts a value to its normal form. If the result is None, the key is left out.
 _Form = Callable[[Any, _Scope], Any]
 
 
 class _Key(NamedTuple):
-    """How a key is written, and the expected JSON type."""
+    """The normal form of a key's value, and the JSON type that the value should have."""
 
     form: _Form
     expected: type
@@ -93,7 +93,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in spec:
             continue
         value = spec[name]
-        result = None if value is None else key.form(value, scope)  # null means that the key is absent
+        result = None if value is None else key.form(value, scope)  # in a spec, null means that the key is absent
         if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
@@ -178,7 +178,7 @@ def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
 
 
 def _default(value: Any, scope: _Scope) -> str | None:
-    """Return the text of a default, with hexadecimal as decimal; None for the empty string."""
+    """Return a default as text, with hexadecimal numbers converted to decimal; None for the empty string."""
     text = str(value)
     if not text:
         return None
@@ -188,7 +188,7 @@ def _default(value: Any, scope: _Scope) -> str | None:
     try:
         return primitive.canonical_text(text)
     except ValueError:
-        return text  # the name of an enum member
+        return text  # the default is the name of an enum member
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
@@ -258,7 +258,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "whole": _Key(_number, int),
     "word": _Key(_text, str),
 }
-"""The normal form of a value, by its kind in the schema."""
+"""The normal form for each kind of value in the schema."""
 
 _OWN: Final[Mapping[str, _Key]] = {
     "default": _Key(_default, str),
@@ -266,10 +266,10 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""The keys whose values have a different normal form than other values of their kind."""
+"""Keys whose normal form differs from that of other values of their kind."""
 
 
 @cache
 def _keys(place: str) -> Mapping[str, _Key]:
-    """Return the keys of an object, in order."""
+    """Return the keys of an object in order, with their normal forms."""
     return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(place).items()}

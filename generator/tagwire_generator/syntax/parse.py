@@ -1,7 +1,7 @@
-"""Parse spec text into a tree with the line and column of every key and value.
+"""Parse the text of a spec into a tree with the line and column of every key and value.
 
 A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so that deep nesting
-needs no recursion in Python. Errors that JSON parsers tolerate are kept in the tree and reported: repeated keys,
+needs no recursion in Python. Mistakes that JSON parsers tolerate are kept in the tree and reported: repeated keys,
 trailing commas, lone surrogates. Parsing never raises an error; it returns a tree, problems, or both.
 """
 
@@ -16,10 +16,10 @@ import lark
 from tagwire_generator.diagnostics.problems import Problem, Source, quoted
 
 MAX_DEPTH: Final = 40
-"""The maximum nesting of objects and lists in a spec, enough for eighteen nested inline structs."""
+"""Maximum nesting of objects and lists in a spec. It allows eighteen nested inline structs."""
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
-"""The keys that mark a spec as draft dialect."""
+"""The keys that only specs in the draft dialect have."""
 
 _GRAMMAR: Final = r"""
 start: value
@@ -70,7 +70,7 @@ _HINTS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A value with the position of its first character."""
+    """A value and the position of its first character."""
 
     line: int
     column: int
@@ -78,7 +78,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar(Node):
-    """A string, number, boolean or null; `raw` is a string's content, or a number as written."""
+    """A string, number, boolean or null. `raw` is the content of a string, or a number as it is written."""
 
     value: str | int | float | bool | None
     raw: str
@@ -94,7 +94,7 @@ class Items(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member(Node):
-    """A key with its value, at the key's position."""
+    """A key and its value. The position is that of the key."""
 
     key: str
     value: Node
@@ -102,14 +102,14 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object(Node):
-    """An object; `all_members` includes repeated keys, `members` has the first of each."""
+    """An object. `all_members` includes repeated keys; `members` has the first occurrence of each key."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]
     trailing_comma: Node | None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of `key`; None if it is absent or null, which mean the same in a spec."""
+        """Return the value of a key; None if the key is absent or null, which mean the same in specs."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
             return None
@@ -118,7 +118,7 @@ class Object(Node):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed spec; `root` is None if no tree could be built."""
+    """A parsed spec. `root` is None if no tree could be built."""
 
     source: Source
     root: Object | None
@@ -127,7 +127,7 @@ class Document:
 
 
 class _TreeBuilder(lark.Transformer[Any, Node]):
-    """The parser's callbacks, called as soon as a rule is complete."""
+    """The callbacks of the parser. Each is called as soon as the text for its rule is complete."""
 
     def start(self, children: list[Node]) -> Node:
         return children[0]
@@ -183,16 +183,16 @@ def _parser() -> lark.Lark:
 
 
 def _parse_tree(text: str) -> Node:
-    """Return the tree that the callbacks build, whose type lark does not declare."""
+    """Parse a text and return its tree. lark does not declare the tree's type."""
     parser: Any = _parser()
     root: Node = parser.parse(text)
     return root
 
 
 def parse(text: str, *, file: str) -> Document:
-    """Parse a spec's text, and report all syntax errors.
+    """Parse the text of a spec, and report all syntax errors.
 
-    Raises nothing: invalid JSON gives a document without a root.
+    Never raises an error. Invalid JSON results in a document without a root.
     """
     source = Source(file, text)
     if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
@@ -252,7 +252,7 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 
 def _too_deep(root: Node) -> Node | None:
-    """Return the first object or list that is nested too deep, level by level."""
+    """Return the first object or list that is nested too deep, in breadth-first order."""
     level: list[Node] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]
@@ -260,7 +260,7 @@ def _too_deep(root: Node) -> Node | None:
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Yield the node and all values in it, including values of repeated keys."""
+    """Yield a node and all values inside it, including the values of repeated keys."""
     yield root
     for child in _children(root):
         yield from walk(child)

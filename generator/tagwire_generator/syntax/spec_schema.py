@@ -1,9 +1,9 @@
 """Check the shape of a spec: its keys, and the kinds of their values.
 
-`spec.schema.json` defines the shape, also for editors; jsonschema checks it. This module adds a text position, a rule
-id and a sentence to each error. The schema's patterns are only for editors: the reader checks the same conditions, with
-better messages. Keys with `"dialect": "tagwire"` are extensions of Kafka's language, and are rejected in specs that did
-not enable them.
+`spec.schema.json` defines the shape, and jsonschema checks it; editors use the same schema. This module adds a position
+in the text, a rule ID and a sentence to each error. The patterns in the schema are only for editors, because the reader
+checks the same conditions with better messages. Keys with `"dialect": "tagwire"` are extensions of Kafka's language,
+and are rejected in specs that did not enable them.
 """
 
 import functools
@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error: `node` has its position; `unusable` is the node that the reader must ignore."""
+    """A schema error at the position of `node`. The reader must ignore the node `unusable`."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -53,7 +53,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """The part of jsonschema's errors that is used here. The library's own types are too loose."""
+    """The part of jsonschema's errors that this module uses. The library's own types are too loose."""
 
     validator: str
     validator_value: Any
@@ -76,9 +76,9 @@ def schema() -> dict[str, Any]:
 
 @functools.cache
 def key_kinds(place: str) -> Mapping[str, str]:
-    """Return the keys of a spec object in canonical order, each with the kind of its value.
+    """Return the keys of an object in specs in canonical order, each with the kind of its value.
 
-    `place` and kinds are names of the schema's `$defs`. Readers and canonical text both use this list of keys.
+    `place` and the kinds are names in the schema's `$defs`. Readers and canonical text both use this list of keys.
     """
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][place]["properties"].items()}
 
@@ -95,17 +95,17 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Report every use of a tagwire key; `shape_errors` decides whether it is allowed."""
+    """Report every key of the tagwire dialect. `shape_errors` then decides whether the key is allowed."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
 def _is_integer(checker: object, value: object) -> bool:
-    """Reject 7.0, which JSON Schema accepts as an integer."""
+    """Return whether a value is an integer. 7.0 is rejected, although JSON Schema accepts it as an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError]:
-    """Yield the schema errors of a spec's tree. Keys of the tagwire dialect are errors unless they are allowed."""
+    """Yield the schema errors in the tree of a spec. `allow_extensions` allows keys of the tagwire dialect."""
     incomplete: set[int] = set()
     for error in _validator().iter_errors(_plain(root)):
         node = _node_at(root, error.absolute_path)
@@ -122,28 +122,28 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # patterns, which the reader checks
+            case _:  # the reader checks patterns
                 pass
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
-    """Whether a spec may use the tagwire dialect. The spec's own setting overrides the set's."""
+    """Return whether a spec may use the tagwire dialect. Its own `dialect` key takes precedence over the set's."""
     said = root.get("dialect")
     return said.value == "tagwire" if isinstance(said, Scalar) else by_default
 
 
 def is_format(root: Object) -> bool:
-    """Whether a tree is a record format, which has its own schema."""
+    """Return whether a tree is a record format. The schema for record formats differs from that for messages."""
     return _is_type(root, "format")
 
 
 def is_register(root: Object) -> bool:
-    """Whether a tree is a register, which is not a message."""
+    """Return whether a tree is a register, and so not a message."""
     return _is_type(root, "register")
 
 
 def is_shared_struct(root: Object) -> bool:
-    """Whether a tree is a shared struct."""
+    """Return whether a tree is a shared struct."""
     return _is_type(root, "struct")
 
 
@@ -153,7 +153,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: Node) -> Any:
-    """Return the tree as Python data, without null members."""
+    """Return the tree as Python data. Members that are null are left out."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):
@@ -193,7 +193,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # A key with null is present, so report the error at the key.
+            # If the key is there but null, report the error at the key.
             place = node.members.get(key, node)
             yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 
@@ -227,6 +227,6 @@ def _shown(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
-    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts longer integers to floats
+    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts integers with 40 or more digits to floats
         return "a number of 40 digits or more"
     return quoted(value)

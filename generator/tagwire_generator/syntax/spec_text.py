@@ -1,4 +1,4 @@
-"""Write the text of a spec, and collect its comments."""
+"""Write the text of a spec, and collect the comments in a text."""
 
 import json
 import re
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
-"""The keys whose value is a list with one entry per line."""
+"""The keys whose value is written as a list with one entry per line."""
 
 Path = tuple[str | int, ...]
-"""Keys and indices from the message down: `("fields", 0, "fields", 2)`. A block's end has "end" as index."""
+"""Keys and indexes from the message down, such as `("fields", 0, "fields", 2)`. "end" is the index of a block's end."""
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Holds the place of a comment at the end of a line while the line is built: a comma may have to precede it."""
+"""Marks the comment at the end of a line while the line is built, because a comma may have to precede the comment."""
 
 
 class Comments:
-    """The comments of a spec, by the item that they belong to."""
+    """The comments of a spec, by the path of the item that they describe."""
 
     def __init__(self) -> None:
         self.above: dict[Path, list[str]] = {}
@@ -29,7 +29,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Return the lines with the item's comment at the end of the last line."""
+        """Return an item's lines with the comment behind the item added to the last line."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move a line's comment to the end of the line."""
+    """Move the marked comment in a line to the line's end."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -77,12 +77,12 @@ def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, 
 
 
 def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return a field or struct: on one line if it fits, with its members below."""
+    """Return the lines of a field or struct. It begins on a single line if it fits; its members follow."""
     blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
 
-    lines = [indent + "{ " + "".join(parts[:1])]  # an entry of a broken lock may be empty
+    lines = [indent + "{ " + "".join(parts[:1])]  # the entry may be empty if a lock file is damaged
     for part in parts[1:]:
         if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
             lines[-1] += ", " + part
@@ -107,7 +107,7 @@ def inline(value: Any) -> str:
     if isinstance(value, list):
         items: list[Any] = value
         return "[" + ", ".join(inline(item) for item in items) + "]"
-    # Escape unprintable characters (line separators, lone surrogates), so that the text can be written as UTF-8.
+    # Escape unprintable characters such as lone surrogates, so that the text can be encoded as UTF-8.
     return json.dumps(value, ensure_ascii=not str(value).isprintable())
 
 
@@ -119,7 +119,7 @@ TOKEN: Final = re.compile(
 
 @dataclass
 class _Open:
-    """An object or list being scanned, with the path of the current item."""
+    """An object or list that is being scanned, and the path of its current item."""
 
     path: Path
     is_list: bool
@@ -136,13 +136,13 @@ class _Scan:
     comments: Comments = field(default_factory=Comments)
     stack: list[_Open] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    """Comments that belong to the next item."""
+    """Comments that belong to the next item to be found."""
     last: Path = ()
     """The path of the last finished item."""
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to this item, or to the item that contains it."""
+        """Attach the pending comments to an item or, if it has no lines of its own, to the item around it."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -175,7 +175,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Attach a comment to the last item that ended on the comment's line. Return whether there is one."""
+        """Attach a comment to the last item that ended on the comment's line. Returns whether there was one."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False
@@ -184,7 +184,7 @@ class _Scan:
 
 
 def read_comments(text: str) -> Comments:
-    """Return the comments in the text of a spec that can be parsed."""
+    """Return the comments in the text of a spec. The text must be free of syntax errors."""
     scan = _Scan()
     end, before = 0, ""
     for found in TOKEN.finditer(text):
@@ -209,10 +209,10 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost key that has lines of its own and is, or contains, the path."""
+    """Return the innermost item with lines of its own that is at the path or contains it."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    if len(path) % 2 and len(path) > 1:  # a key of a field
+    if len(path) % 2 and len(path) > 1:  # a key inside a field
         return path[:-1]
     return path
