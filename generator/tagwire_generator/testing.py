@@ -3,7 +3,7 @@
     for files in render_corpus("my_templates").values():
         ...
 
-Needs the extra `generate`, but no test runner.
+This module needs the extra `generate`, but no test runner.
 """
 
 from pathlib import Path
@@ -18,16 +18,16 @@ from tagwire_generator.project.settings import SpecSet
 __all__ = ["CORPUS", "render_corpus"]
 
 CORPUS: Final = ("kafka", "drafts/kip482", "drafts/kip87", "records")
-"""Folders of tagwire's specs: messages of every kind, the draft dialect, record formats."""
+"""Folders of specs: messages of every kind, the draft dialect, and record formats."""
 
 
 def render_corpus(
     templates: str | Path, corpus: tuple[str, ...] = CORPUS, *, jobs: int | None = None
 ) -> dict[str, dict[str, str]]:
-    """Render tagwire's specs with a folder of templates, or with built-in ones such as `@markdown`, by folder and path.
+    """Render tagwire's specs with a folder of templates, or with built-in templates such as `@markdown`.
 
-    Nothing is written. Python files are compiled. Raises SpecError for a template that fails, SettingsError for a wrong
-    `targets.toml`.
+    Returns the text of each rendered file, by folder of specs and path. Nothing is written to disk. Python files are
+    compiled. Raises SpecError for a template that fails, and SettingsError for an invalid `targets.toml`.
     """
     name = str(templates)
     place = resources.templates(name) if name.startswith("@") else Path(templates).resolve()
@@ -45,7 +45,7 @@ def _set(specs: Path, folder: str, templates: Path) -> SpecSet:
         root=specs,
         specs=specs / folder,
         package=f"corpus_{Path(folder).name}",
-        output=specs,  # never written to
+        output=specs,  # nothing is written here
         options=SpecOptions(),
         templates=templates,
     )

@@ -1,7 +1,7 @@
-"""Find the position of a finding in a spec: the line and column of the key that causes it.
+"""Find the position of a finding in a spec: the line and column of the key that causes the finding.
 
-Findings come from specs and layouts, which have no text positions. Only specs with findings are parsed again to find
-them.
+Findings come from specs and layouts, which have no positions in the text. So specs with findings, and only these, are
+parsed again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,19 +13,19 @@ from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
-"""The draft dialect's names of keys."""
+"""Names of keys in the draft dialect, by their names in the released dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position in a spec: field names (JSON or Python) from the message down, and a key of the last field."""
+    """A position in a spec: field names (JSON or Python) from the message to a field, and a key of this field."""
 
     names: tuple[str, ...] = ()
     key: str = "name"
 
 
 WHOLE: Final = Spot()
-"""The message itself."""
+"""The position of the message itself."""
 
 
 class _Found(Protocol):
@@ -44,10 +44,10 @@ F = TypeVar("F", bound=_Found)
 
 
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
-    """Return the findings with text positions; `texts` has the specs by file. Findings without a spot are returned
-    unchanged.
+    """Return the findings with their positions in the text. A finding without a spot is returned unchanged.
 
-    `shared` has the file of each shared struct, so that findings in shared structs get their position there.
+    `texts` has the specs by file. `shared` has the file of each shared struct, so that findings about shared structs
+    are positioned in this file.
     """
     places = _Places(texts, shared or {})
     return tuple(map(places.placed, findings))
@@ -62,7 +62,7 @@ class _Places:
         self._documents: dict[str, Document] = {}
 
     def placed(self, finding: F) -> F:
-        """Return the finding positioned at the key that causes it, possibly in a shared struct."""
+        """Return the finding, positioned at the key that causes it. The key may be in the spec of a shared struct."""
         root = self._root(finding.file)
         if root is None:
             return finding
@@ -82,7 +82,7 @@ class _Places:
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
         """Return the file and the value of the spot's key.
 
-        If the field does not have the key, the value is the field's name; for a removed field, its struct's name.
+        If the field does not have the key, the value is the field's name. For a removed field, it is the struct's name.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:
@@ -99,9 +99,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the object that lists an owner's fields (the owner, or the struct of its type), with its file and
-        root.
-        """
+        """Return the object that lists the fields of `owner` (itself, or its type's struct), with its file and root."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):
@@ -115,7 +113,6 @@ class _Places:
 
 
 def _named(root: Object, key: str, name: str) -> Object | None:
-    """Return the list item with this name, or None."""
     found = (each for each in items(root.get(key)) if isinstance(each, Object) and _text(each, "name") == name)
     return next(found, None)
 

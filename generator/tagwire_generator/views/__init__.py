@@ -1,1 +1,1 @@
-"""The views, which hold the strings that templates print for each version, and their rendering."""
+"""Create views, which hold the strings that templates print, and render templates with these views."""

@@ -1,4 +1,4 @@
-"""The view of a data class module: every string that its template prints.
+"""The view of a module of data classes, which holds every string that the module's template prints.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -25,36 +25,36 @@ __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", 
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field of a data class."""
+    """The view of a field in a data class."""
 
     name: str
     annotation: str
-    """The attribute's type; empty for a record format's lengths, counts and checksums, which objects do not have."""
+    """The type of the attribute; empty for a record format's lengths, counts and checksums, which are no attributes."""
     declaration: str
-    """The call that declares the field: wire name, type, versions, default, and notes."""
+    """The call that declares the field: wire name, type, versions, default and notes."""
     doc: str
-    """The docstring: the meaning, then wire type, versions, and notes in parentheses."""
+    """The docstring: the meaning, then wire type, versions and notes in parentheses."""
     deprecated: str = ""
-    """The decorator with the reason for the deprecation; "" if the field is not deprecated."""
+    """The decorator that marks the field as deprecated, with the reason; "" if it is not deprecated."""
 
 
 @dataclass(frozen=True)
 class StructView:
-    """A data class."""
+    """The view of a data class."""
 
     name: str
     base: str
-    """The base class. For requests and responses, it names the header class if the package has one."""
+    """The base class. For requests and responses, it names the header class if the package has headers."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
-    """Class attributes of a message: name, expression."""
+    """The class attributes of a message, as pairs of a name and an expression."""
     unions: tuple[UnionView, ...]
-    """Properties that return the set alternative of a union."""
+    """Properties that return the alternative of a union that is set."""
     which: tuple[str, str] | None
-    """The types of union names and alternative names; None without unions."""
+    """The types of union names and of alternative names; None for a struct without unions."""
     keyed: tuple[KeyedView, ...]
-    """Methods that look up array elements by key."""
+    """Methods that find elements of an array by their keys."""
     parameters: tuple[str, ...]
     """The constructor's parameters for type checkers; empty unless a field is deprecated."""
 
@@ -64,22 +64,22 @@ class DataModuleView:
     """The module of a message's data classes."""
 
     source: str
-    """The spec's name in the first line."""
+    """The spec's name, which is part of the module's first line."""
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Import statements for type checkers only: they would be slow, and only annotations need them."""
+    """Import statements for type checkers. Only annotations need them, and at run time they would be slow."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
-    """The structs, each after those that it uses; the message comes last."""
+    """The structs. Each comes after the structs that it contains, and the message comes last."""
     metaclass: str
-    """The metaclass of each class."""
+    """The metaclass of every class in the module."""
 
 
 class DataViews:
-    """Makes the views of one module, and collects its imports.
+    """Creates the views of one module, and collects the module's imports.
 
-    `package` has the registers and shared structs of the fields, and the headers with these names.
+    `package` contains the modules of registers, shared structs and headers. `headers` names the headers in it.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # In the rest of the class body, an attribute hides an imported name.
+        # In the rest of the class body, an attribute would hide an import of the same name.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -145,7 +145,7 @@ class DataViews:
         base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
         if header not in self.headers:
             return base
-        # A string, because only type checkers import the header.
+        # The name is in a string, because only type checkers import the header.
         return f'{base}["{self.type_imports.use(f"{self.package}.{snake_case(header)}", header)}"]'
 
     def constants(self) -> list[tuple[str, str]]:
@@ -188,15 +188,15 @@ class DataViews:
         )
 
     def attribute_type(self, field: FieldSpec) -> str:
-        """Return the declared type of an attribute."""
+        """Return the type with which an attribute is declared."""
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # deprecated fields are properties for type checkers
+        if field.type.is_array and field.deprecated is None:  # for type checkers, deprecated fields are properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")
 
     def parameters(self, struct: StructSpec) -> tuple[str, ...]:
-        """Return the constructor's parameters for type checkers."""
+        """Return the parameters of the constructor for type checkers."""
         found = []
         for field in struct.fields:
             name, annotation = attribute_name(field.name), self.annotation(field)
@@ -209,14 +209,14 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the PEP 702 decorator, which type checkers know even if no package provides it at run time."""
+        """Return the decorator of PEP 702. Type checkers know it, even if no package provides it at run time."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """Return the type of a field's values; `outer` is the number of enclosing arrays to skip."""
+        """Return the type of a field's values, without `outer` of the arrays around them."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"
@@ -235,7 +235,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the declaration of the default; for a required field, the value in versions without the field."""
+        """Return the declaration of a default; for a required field, of its value in versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:
@@ -274,12 +274,12 @@ class DataViews:
 
 
 def literal(value: object) -> str:
-    """Return a default other than a UUID as a Python expression."""
+    """Return a default as a Python expression. UUIDs are handled elsewhere."""
     if isinstance(value, bytes) and len(value) > 4 and not any(value):
         return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
 def uuid_literal(value: UUID, cls: str) -> str:
-    """Return a UUID as an expression; `cls` is the module's name for the class."""
+    """Return a UUID as a Python expression. `cls` is the name of the UUID class in the module."""
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'

@@ -1,4 +1,4 @@
-"""Write the docstrings of generated classes, with the history of their fields."""
+"""Write the docstrings of generated classes, including the history of their fields."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ _WIDTH = 110
 
 
 def in_versions(versions: Versions) -> str:
-    """Describe a version range in words."""
+    """Return a version range in words, such as "versions 1-3"."""
     if versions.highest == HIGHEST and not versions.lowest:
         return "all versions"
     return f"version{'s' * (len(versions) > 1)} {versions}"
 
 
 def message_doc(spec: MessageSpec) -> str:
-    """Describe a message in one line."""
+    """Return the docstring of a message's module, which is one line."""
     return f"{spec.name} ({', '.join(_message_facts(spec))})."
 
 
@@ -46,8 +46,9 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Describe a struct and the fields that use it: by path or, if the struct around a field is used several times, by
-    struct.
+    """Return a struct's docstring, which names the fields that use the struct.
+
+    Fields of the message are named alone. Fields of other structs are preceded by the struct's name.
     """
     places = []
     for owner in (spec.root, *spec.structs):
@@ -60,7 +61,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 
 def field_doc(field: FieldSpec, about: str) -> str:
-    """Return a field's docstring: meaning, wire type, versions, and notes."""
+    """Return a field's docstring: the meaning, the wire type, the versions, and notes."""
     facts = [named_type(field), in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
@@ -82,9 +83,10 @@ def field_doc(field: FieldSpec, about: str) -> str:
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
-    """Return a docstring: the spec's text, then facts in parentheses, so that `message.field_docs` finds the text.
+    """Return a docstring from a spec's description and facts.
 
-    Without a text, the facts are the whole docstring. Further sentences are separate paragraphs.
+    The facts follow the description in parentheses, so that `message.field_docs` can find the description. Without a
+    description, the docstring consists of the facts. Further sentences are separate paragraphs.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))
@@ -108,13 +110,13 @@ def _reason(what: str, why: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Join texts, ending each but the last with a period if needed."""
+    """Join texts as sentences. A period is added to all but the last if it is missing."""
     *before, last = [text.strip() for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
 
 def prose(text: str) -> str:
-    """Prepare spec text for a docstring: escaped, wrapped, with lines indented by four."""
+    """Return a description as it is written in a docstring: escaped, wrapped, with lines indented by four."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
     return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
@@ -140,7 +142,7 @@ def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
 
 
 def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
-    """Yield the changes in a version, as verbs with objects."""
+    """Yield the changes in a version, such as "adds `name`"."""
     if _shape(now) != _shape(earlier) and _shape(now):
         yield _shape(now)
     old, new = dict(_paths(earlier, "")), dict(_paths(now, ""))
@@ -161,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths missing in `others`, except paths inside a missing field."""
+    """Return the paths that `others` lacks, except for paths inside another such path."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -186,7 +188,7 @@ def _shape(root: StructLayout) -> str:
 
 
 def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
-    """Yield the fields whose record format changed from the version before."""
+    """Yield descriptions of the fields whose record format differs from that in the version before."""
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
@@ -206,10 +208,10 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """The functions of a module, by struct layout. Equal layouts share a function, named after their first version.
+    """Assigns names to a module's functions. Equal struct layouts share a function, named after their first version.
 
-    Many struct names begin with the message's name. This prefix is dropped (`_read_topic_v0`) unless the rest is the
-    name of another struct.
+    Many struct names begin with the message's name. This prefix is left out (`_read_topic_v0`), unless another struct
+    has the remaining name.
     """
 
     def __init__(
@@ -219,14 +221,14 @@ class StructNames:
         self.module = module
         """The module of the data classes."""
         self.shared = shared or {}
-        """The modules of shared structs, by struct."""
+        """The modules of shared structs, by the name of the struct."""
         self.serializers = serializers
         """The names of the serializer classes."""
         self.functions: list[tuple[StructLayout, int]] = []
-        """Layouts with their first versions, each after the layouts that it calls."""
+        """Struct layouts with their first version. Each comes after the layouts of the structs in it."""
 
     def module_of(self, name: str) -> str:
-        """Return the module of a data class."""
+        """Return the module that contains a data class."""
         return self.shared.get(name, self.module)
 
     def add(self, struct: StructLayout, version: int) -> None:
@@ -248,7 +250,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Whether a struct contains slices of the input, so that its reader needs `raw`."""
+    """Return whether a struct contains slices of the input. Its reader then needs the parameter `raw`."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

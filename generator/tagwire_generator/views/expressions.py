@@ -1,7 +1,7 @@
-"""Write the expressions of a serializer module, and collect the imports and constants that they need.
+"""Write the expressions in a serializer module, and collect the imports and constants that they need.
 
-Only this module maps wire types to the helpers of `tagwire.wire`. Code for a family without helpers calls its row in
-`WIRE_TYPES`, so a new type needs no change here.
+Only this module maps wire types to the helpers in `tagwire.wire`. For a type without helpers, the generated code calls
+the type's row in `WIRE_TYPES`, so a new type requires no change in this module.
 """
 
 from struct import pack
@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """Faster replacements for methods of a family's rows, by the method names of `WireType`."""
+    """Faster replacements for methods of a family's wire types, named after these methods."""
 
     value_of: str
     raw_of: str
@@ -70,20 +70,20 @@ _RUNTIME_NAMES: Final = {
 
 
 class Expressions:
-    """The names that one serializer module uses."""
+    """The expressions, imports and constants of one serializer module."""
 
     def __init__(self, structs: StructNames) -> None:
         self.imports = Imports()
         self._data_classes = Imports(_RUNTIME_NAMES | structs.serializers)
         self.constants: dict[str, str] = {}
-        """Module constants: name to expression."""
+        """The constants of the module: expressions by name."""
         self._structs = structs
 
     def use(self, module: str, name: str) -> str:
         return self.imports.use(module, name)
 
     def constant(self, prefix: str, expression: str) -> str:
-        """Return the module constant with this value; each value has one name."""
+        """Return the name of a module constant with this expression. Equal expressions share a constant."""
         same = [name for name, known in self.constants.items() if known == expression and name.startswith(prefix)]
         if same:
             return same[0]
@@ -93,7 +93,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """Return the tags that a struct of this version knows, at least one."""
+        """Return the name of a constant with the tags that a struct of this version knows, one or more."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
@@ -105,7 +105,10 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Return the arrays of a number type, or their `packers` or `unpackers`: `struct` calls by count."""
+        """Return the name of a constant for arrays of a number type, or for their `struct` calls by count.
+
+        `calls` is "packers" or "unpackers" for the `struct` calls.
+        """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
         self.constants[name] = f"{arrays}.{calls}" if calls else arrays
@@ -120,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return the conversion of a `struct` result to the value; "" if none is needed."""
+        """Return an expression that converts the result of `struct` to the value; "" if no conversion is needed."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -131,7 +134,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.value_of), raw)
 
     def packed(self, wire: WireType, value: str) -> str:
-        """Return the expression that `struct` packs for a value."""
+        """Return the expression for a value that is passed to `struct`."""
         if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
@@ -140,7 +143,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """Return the row of a wire type."""
+        """Return an expression for a wire type's row in `WIRE_TYPES`."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         name = wire.name.replace("[", "_").removesuffix("]")
@@ -152,16 +155,16 @@ class Expressions:
         return f"{made}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:
-        """Return the members of an enum by number; the mapping handles unknown numbers."""
+        """Return an enum's members by number. The mapping also handles unknown numbers."""
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Return the module's name for a register class, which has its own module."""
+        """Return the module's name for a register class, which is imported from a module of its own."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
     def default(self, field: Item | Missing) -> str:
-        """Return the default as an expression; for a struct, a call that creates a new object."""
+        """Return an expression for a default. For a struct, this is a call that creates a new object."""
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
@@ -179,7 +182,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # compared bit by bit, as in object comparison
+        if isinstance(default, float):  # compared bit by bit, as objects are
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
@@ -189,7 +192,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return the conditions that `m` breaks a rule for several fields; most structs have none."""
+        """Return the conditions under which `m` violates a rule about several fields; most structs have none."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -203,7 +206,7 @@ class Expressions:
     # ------------------------------------------------------------ sized types, elements, structs
 
     def sized_value(self, wire: WireType) -> str:
-        """Return the value of the bytes from `pos` to `end`."""
+        """Return an expression for the value in the bytes from `pos` to `end`."""
         if wire.family == "text":
             return "buf[pos:end].decode()"
         source = f"{_source(wire)}[pos:end]"
@@ -218,7 +221,7 @@ class Expressions:
         return f"{put}({out}, {value})"
 
     def elements_reader(self, element: Type, count: str) -> str:
-        """Return a call that reads `count` elements of any type."""
+        """Return a call that reads `count` elements of the type."""
         if isinstance(element, Nested):
             return self.struct_reader(element.struct, count)
         if isinstance(element, Array):
@@ -229,7 +232,7 @@ class Expressions:
         return self.element_reader(element, count)
 
     def elements_writer(self, element: Type, out: str, values: str) -> str:
-        """Return a call that writes elements of any type, without a count."""
+        """Return a call that writes elements of the type, without a count."""
         if isinstance(element, Nested):
             return f"{self.struct_writer(element.struct)}({out}, {values})"
         if isinstance(element, Array):
@@ -266,12 +269,12 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Return the module's name for a data class. Data classes get an alias if the runtime has the same name."""
+        """Return the name of a data class in the module, which is an alias if the runtime uses the name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
     def import_groups(self) -> list[list[str]]:
-        """The import lines, with data classes last."""
+        """The import lines by group. Data classes are in the last group."""
         groups = self.imports.groups
         groups[-1] += [line for group in self._data_classes.groups for line in group]
         return groups
@@ -285,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helpers for one value and for many; families without helpers use those for bytes."""
+    """Return the suffixes of the helpers for one value and for many. Families without helpers use those for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code can write before text alone")
     return _SIZED.get(wire.family, _SIZED["binary"])

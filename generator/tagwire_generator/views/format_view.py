@@ -1,7 +1,7 @@
-"""The view of a record format's module: its data classes and field tables.
+"""The view of a record format's module: data classes and field tables.
 
-Part of the stable interface for users' templates (docs/templates.md). There are no serializers: the interpreter reads
-and writes record formats by their layout.
+Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers, because the
+interpreter reads and writes them by their layout.
 """
 
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
@@ -21,7 +21,7 @@ __all__ = ["format_view"]
 
 
 def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
-    """Return the view of a format's module; `cls` is the format's class."""
+    """Return the view of a format's module. `cls` is the runtime class of the format."""
     views = _FormatViews(spec, None, options)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
     return views.module_of(structs, source, _doc(spec, cls.layout()))
@@ -69,7 +69,7 @@ class _FormatViews(DataViews):
         return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
-        """Return an expression that creates frozen data."""
+        """Return an expression that creates an equal immutable value."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, FrozenData):
@@ -111,7 +111,7 @@ def _field_doc(field: FieldSpec, row: FieldRow) -> str:
 
 
 def _doc(spec: MessageSpec, layout: Layout) -> str:
-    """Describe the wire format, with one line per field."""
+    """Return a description of the wire format, with one line for each field."""
     assert spec.format is not None
     return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 

@@ -1,4 +1,4 @@
-"""Collect imports: using a name adds its import."""
+"""Collect imports. Using a name adds its import."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 class Imports:
     """The names that a module imports.
 
-    A spec may call a struct `Message` or `UUID`. The imported name then gets a leading underscore, which spec names
+    A spec may name a struct `Message` or `UUID`. Then the imported name gets a leading underscore, which names in specs
     can't have.
     """
 
@@ -16,20 +16,20 @@ class Imports:
         self._taken = frozenset(taken)
 
     def use(self, module: str, name: str) -> str:
-        """Import `name` from `module`, and return its name here."""
+        """Import `name` from `module`, and return its name in this module."""
         if name in self._taken:
             return self.use_aliased(module, name)
         self._names[module].add(name)
         return name
 
     def use_aliased(self, module: str, name: str) -> str:
-        """Import a name as `use` does, always with a leading underscore."""
+        """Import a name like `use`, but always with a leading underscore."""
         self._names[module].add(f"{name} as _{name}")
         return f"_{name}"
 
     @property
     def groups(self) -> list[list[str]]:
-        """The import lines, sorted: the standard library, then the rest."""
+        """The sorted import lines: the standard library, then all other modules."""
         lines: tuple[list[str], list[str]] = ([], [])
         for module in sorted(self._names):
             own = module.startswith("tagwire")

@@ -1,8 +1,8 @@
-"""The view of a message for templates of other outputs than Python: references, dissectors, other languages.
+"""The view of a message for templates with output other than Python: references, dissectors, other languages.
 
-Part of the stable interface for users' templates (docs/templates.md). It shows a message twice: as a table of its
+Part of the stable interface for users' templates (docs/templates.md). It describes a message twice: as a table of its
 fields in all versions, and as the wire format of each version. Texts are not escaped, because each output format has
-its own escaping; names are always ASCII identifiers.
+its own rules for escaping. Names are always ASCII identifiers.
 """
 
 import json
@@ -25,14 +25,14 @@ __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "Wir
 
 @dataclass(frozen=True)
 class RowView:
-    """A field in all versions. Nested fields follow the field that contains them."""
+    """The view of a field in all versions. Nested fields come after the field that contains them."""
 
     path: str
     name: str
     depth: int
     type: str
     named_type: str
-    """The type, with its enum or semantic type."""
+    """The type, together with its enum or semantic type."""
     family: str
     width: int
     versions: str
@@ -41,7 +41,7 @@ class RowView:
     default: str
     about: str
     deprecated: str
-    """The deprecation as a sentence; "" if there is none."""
+    """A sentence about the deprecation; "" if the field is not deprecated."""
     enum: str
     members: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]
@@ -49,7 +49,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class WireType:
-    """The wire format of a value."""
+    """The view of a value's wire format."""
 
     shape: str
     type: str
@@ -63,7 +63,7 @@ class WireType:
 
 @dataclass(frozen=True)
 class WireField:
-    """A field in one version."""
+    """The view of a field in one version."""
 
     name: str
     path: str
@@ -74,7 +74,7 @@ class WireField:
 
 @dataclass(frozen=True)
 class WireStruct:
-    """A struct in one version, with fields in wire order."""
+    """The view of a struct in one version. Fields are in wire order."""
 
     name: str
     fields: tuple[WireField, ...]
@@ -84,7 +84,7 @@ class WireStruct:
 
 @dataclass(frozen=True)
 class WireVersion:
-    """A version with its wire format."""
+    """The view of a version and its wire format."""
 
     number: int
     header: str
@@ -94,7 +94,7 @@ class WireVersion:
 
 @dataclass(frozen=True)
 class MessageView:
-    """A message."""
+    """The view of a message."""
 
     source: str
     package: str
@@ -107,14 +107,14 @@ class MessageView:
     flexible_versions: str
     about: str
     deprecated: str
-    """The deprecated versions and the reason, as a sentence; "" if there are none, or without a reason."""
+    """A sentence about the deprecated versions and the reason; "" if there are none, or if the spec gives no reason."""
     fallback: tuple[str, str] | None
     rows: tuple[RowView, ...]
     wire: tuple[WireVersion, ...]
 
 
 def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
-    """Return the view of a message that is not a record format."""
+    """Return the view of a message. Record formats have no such view."""
     cls = message_class(spec, options)
     return MessageView(
         source=source,
@@ -173,12 +173,12 @@ def _entries(field: FieldSpec) -> list[RegisterEntry]:
 
 
 def _default(field: FieldSpec) -> str:
-    """Return a default as JSON, by its name in the enum if it has one."""
+    """Return a default as JSON. If an enum names the number, return the name."""
     value: object = next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
     if value is STRUCT_DEFAULT:
         return "{}"
     if isinstance(value, tuple):
-        return "[]"  # arrays have no other default
+        return "[]"  # an array's only default
     if isinstance(value, bytes):
         value = json_value(value)
     plain = value is None or isinstance(value, bool | int | float | str)
@@ -213,6 +213,6 @@ def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Array):
         length = type.length.name if type.length else ""
         return WireType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
-    assert isinstance(type, Nested)  # other types occur only in record formats
+    assert isinstance(type, Nested)  # only record formats have other types
     struct = _struct(type.struct, f"{path}.")
     return WireType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)

@@ -1,4 +1,4 @@
-"""The view of a package: its messages and API keys."""
+"""The view of a package: its messages and its API keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tagwire_generator.views.imports import Imports
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
 
 RUNTIME_LEVEL = 2
-"""The runtime level that generated code needs; see `tagwire.message.level`."""
+"""The level of the runtime that generated code requires; see `tagwire.message.level`."""
 
 
 @dataclass(frozen=True)
@@ -31,37 +31,37 @@ class MessageEntry:
 
 @dataclass(frozen=True)
 class PackageView:
-    """The contents of package modules other than message modules."""
+    """The contents of the package's modules that don't belong to a message."""
 
     package: str
     doc: str
     marker_doc: str
     level: int
     registry: str
-    """The type of the registry, with the classes of the package's headers."""
+    """The type of the package's registry, which includes the classes of its headers."""
     type_imports: tuple[str, ...]
     """Import statements for the registry type."""
     messages: tuple[MessageEntry, ...]
-    """By name. Messages without versions have no class and are left out."""
+    """The messages by name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
-    """Older names with their messages, sorted."""
+    """Older names with their messages, sorted by older name."""
     registers: tuple[tuple[str, str], ...]
-    """Class and module of each register, by class."""
+    """Class and module of each register, sorted by class."""
     structs: tuple[tuple[str, str], ...]
-    """Class and module of each shared struct, by class."""
+    """Class and module of each shared struct, sorted by class."""
     api_keys: tuple[tuple[str, int], ...]
-    """Enum name and API key of each request, by key."""
+    """Enum name and API key of each request, sorted by key."""
     api_key_docs: Mapping[str, str]
-    """The first sentence about each request that has an `about`, by enum name."""
+    """The first sentence of the description of each request that has one, by enum name."""
     releases: tuple[tuple[str, str], ...]
-    """Each message with its history (`tagwire.frames.releases`); empty if the specs have none."""
+    """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str
 
 
 def package_view(
     summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
 ) -> PackageView:
-    """Return the view of a package with these messages and registers, and with their history if they have one."""
+    """Return the view of a package with these messages and registers, and with the specs' history if there is one."""
     there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     present = [each for each in there if each.kind != "struct"]
     keys = sorted(

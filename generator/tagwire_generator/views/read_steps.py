@@ -1,8 +1,8 @@
-"""The straight-line steps in which a serializer reads a struct, field by field in wire order.
+"""The steps in which a serializer reads a struct. They read one field after the other in wire order, without loops.
 
-Consecutive fields of fixed width become one `struct` call, together with the first byte (or the fixed length) of the
-next field. Most of the speed of pure Python decoding comes from this. In each step, `shape` names a macro of
-`templates/read.jinja`; the other attributes are the strings that the macro prints.
+Consecutive fields of fixed width are read by one `struct` call, together with the first byte (or the fixed length) of
+the next field. Most of the speed of pure Python decoding comes from this. In each step, `shape` names a macro in
+`templates/read.jinja`. The other attributes are the strings that the macro prints.
 
 In generated code, `m` is the object, `buf` the bytes, `pos` the position, `n` the last length or marker, `end` and
 `stop` the ends of a string and of a tagged field, `raw` the buffer that bytes fields slice.
@@ -40,7 +40,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """One step; `shape` determines which strings are set."""
+    """One step. `shape` determines which of the strings are set."""
 
     shape: str
     target: str = ""
@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """The length before a value: `struct` code, test for null, and the code for a long length."""
+    """The length before a value: `struct` code, test for null, number of elements, and end of the value."""
 
     code: str
     is_null: str
@@ -76,7 +76,7 @@ _LEADS = {
 
 
 def read_steps(struct: StructLayout, expressions: Expressions) -> tuple[ReadStep, ...]:
-    """Return the steps that set every attribute of `m`."""
+    """Return the steps that set every attribute of the object `m`."""
     return _Steps(expressions).struct(struct)
 
 
@@ -85,7 +85,7 @@ class _Steps:
         self.expressions = expressions
         self.steps: list[ReadStep] = []
         self.run: list[tuple[str, str]] = []
-        """Pending targets and `struct` codes, for one call."""
+        """Targets and `struct` codes of fields that will be read by the next `struct` call."""
         self.width = 0
         self.fixups: list[str] = []
 
@@ -113,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ runs of fixed width
 
     def flush(self, note: str = "") -> None:
-        """Add one `struct` call for the pending run; `note` names what else it reads."""
+        """Add a `struct` call that reads the pending fields. `note` describes what else it reads."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or marker into `n`, in the same call as the pending run."""
+        """Read a length or marker into `n`, by the same `struct` call as the pending fields."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
@@ -168,7 +168,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Read a value with an optional marker."""
+        """Read a value that may be preceded by a null marker."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

@@ -20,11 +20,11 @@ class RegisterModuleView:
     name: str
     """The class name."""
     bases: str
-    """The base classes, with keywords for the register's settings."""
+    """The base class, with keywords for the settings of the register."""
     constants: tuple[tuple[str, str, str], ...]
-    """Name, value and docstring of each constant, by key; the docstring may be empty."""
+    """The name, value and docstring of each constant, sorted by key. The docstring may be empty."""
     ranges: tuple[str, ...]
-    """Calls of KeyRange, by first key; empty without ranges."""
+    """Calls of KeyRange, sorted by first key; empty without ranges."""
     retriable: tuple[str, ...]
     """The constants of retriable errors; empty unless the register lists errors."""
 
@@ -50,7 +50,7 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    """Return the key; also the name if it differs from the constant's, and the codec if there is one."""
+    """Return a key. If the name differs from the constant's, or if there is a codec, the value includes them."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
         return str(entry.key)

@@ -1,4 +1,4 @@
-"""The view of a serializer module: classes by version and functions by struct, as strings and steps."""
+"""The view of a serializer module: a class for each version and functions for each struct, as strings and steps."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,20 +17,20 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The functions of a struct, which several versions may share."""
+    """The functions that read and write a struct. Several versions may share them."""
 
     name: str
     struct: str
     doc: str
     raw: str
-    """The parameter `raw` with its comma, if the struct contains bytes."""
+    """The parameter `raw`, preceded by a comma, if the struct contains bytes; otherwise ""."""
     read: tuple[ReadStep, ...]
     write: tuple[WriteStep, ...]
 
 
 @dataclass(frozen=True)
 class VersionView:
-    """The serializer class of a version. A class with a base only repeats the base."""
+    """The serializer class of a version. A class with a base class adds nothing to it."""
 
     number: int
     name: str
@@ -47,7 +47,7 @@ class SerializerModuleView:
     source: str
     message: str
     data_class: str
-    """The module's name for the message's data class."""
+    """The name of the message's data class in this module."""
     imports: list[list[str]]
     constants: list[tuple[str, str]]
     functions: tuple[FunctionView, ...]
@@ -59,7 +59,7 @@ def serializer_view(
 ) -> SerializerModuleView:
     """Return the view of a message's serializer module.
 
-    `module` has its data classes, `shared` the modules of the shared structs that it uses.
+    `module` contains the message's data classes. `shared` has the modules of the shared structs that the message uses.
     """
     serializers = frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS)
     names = StructNames(cls.NAME, module, serializers, shared)

@@ -1,4 +1,4 @@
-"""The views of a data class's extra members: union properties, and methods that look up elements by key."""
+"""The views of further members of a data class: union properties, and methods that find elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.views.imports import Imports
 
 Annotate = Callable[[FieldSpec], str]
-"""Returns the type of a field's attribute when it is not null."""
+"""A function that returns the type of a field's attribute, without null."""
 
 
 @dataclass(frozen=True)
 class UnionView:
-    """A property that returns the set alternative of a union, as name and value."""
+    """The view of a property that returns the set alternative of a union, as name and value."""
 
     name: str
     annotation: str
     alternatives: tuple[str, ...]
-    """The attributes that exclude each other."""
+    """The names of the attributes of which only one may be set."""
     arguments: str
     """The union and its alternatives, as expressions."""
     doc: str
@@ -27,7 +27,7 @@ class UnionView:
 
 @dataclass(frozen=True)
 class KeyedView:
-    """A method that looks up the elements of an array by key."""
+    """The view of a method that finds array elements by key."""
 
     name: str
     annotation: str
@@ -37,7 +37,7 @@ class KeyedView:
 
 
 def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -> tuple[UnionView, ...]:
-    """Return the unions of a struct, in the order of their first alternatives."""
+    """Return the views of a struct's unions, in the order of their first alternatives."""
     unions: dict[str, list[FieldSpec]] = {}
     for field in struct.fields:
         if field.union:
@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[str, str] | None:
-    """Return the argument type and the return type of `which`; None for a struct without unions."""
+    """Return the type of the argument and of the result of `which`; None for a struct without unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")
@@ -73,7 +73,7 @@ def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[s
 
 
 def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: Imports) -> tuple[KeyedView, ...]:
-    """Return the arrays of a struct whose elements have keys."""
+    """Return the views for all arrays of a struct whose elements have keys."""
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []
     for field in struct.fields:
@@ -99,13 +99,13 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
 
 
 def named_type(field: FieldSpec) -> str:
-    """Return the type of a field, followed by its semantic type or the name of its enum."""
+    """Return the type of a field. The semantic type or the name of the enum follows the type."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 
 
 def value_facts(field: FieldSpec) -> list[str]:
-    """Return facts about a field's value for its docstring, besides type and versions."""
+    """Return facts about a field's value for its docstring, other than type and versions."""
     facts = ["required"] if field.required else []
     if field.union:
         facts.append(f"an alternative of {attribute_name(field.union)}")

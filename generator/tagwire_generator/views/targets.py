@@ -1,4 +1,4 @@
-"""`targets.toml` of a template folder: files to generate in addition to, or instead of, the Python modules.
+"""Read `targets.toml` of a template folder, which lists files to generate besides or instead of Python modules.
 
     python = false                    # no Python modules; default: true
 
@@ -7,8 +7,8 @@
     each = "message"                  # a file for each message, or for the "package"
     file = "{message}.md"             # {message}, {module} and {package} stand for their names
 
-Paths are within the package folder. The output of `*.py.jinja` and `*.pyi.jinja`
-is formatted by black; all other output is written unchanged.
+Paths are relative to the package folder. black formats the output of `*.py.jinja` and
+`*.pyi.jinja`; all other output is written unchanged.
 """
 
 import string
@@ -22,12 +22,12 @@ from tagwire_generator.project.settings import SettingsError
 
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
-"""The placeholders of a file name, by what the file is made for."""
+"""The placeholders in a file name, by what the file is generated for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A template, what it is rendered for, and the pattern of its file names."""
+    """A template, what it is rendered for, and a pattern for the names of its files."""
 
     template: str
     each: Literal["message", "package"]
@@ -40,19 +40,19 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The outputs of a folder of templates."""
+    """What a folder of templates generates."""
 
     targets: tuple[Target, ...] = ()
     python: bool = True
 
     def each(self, what: str) -> tuple[Target, ...]:
-        """Return the targets for each "message", or for the "package"."""
+        """Return the targets that are rendered for each "message", or for the "package"."""
         return tuple(target for target in self.targets if target.each == what)
 
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """Return the targets of a folder; without a `targets.toml`, only Python modules. Raises SettingsError."""
+    """Return the targets of a folder; without `targets.toml`, only Python modules. Raises SettingsError."""
     file = templates / FILE
     if not file.is_file():
         return Targets()

@@ -1,7 +1,8 @@
-"""The straight-line steps in which a serializer writes a struct: the counterpart of `read_steps`.
+"""The steps in which a serializer writes a struct, like those in `read_steps`.
 
-In each step, `shape` names a macro of `templates/write.jinja`. In generated code, `m` is the object and `out` the
-growing bytearray. A tagged field is written to a separate bytearray first, because its size comes first.
+In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
+bytearray to which bytes are appended. A tagged field is written to a separate bytearray first, because its size
+precedes its value.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ __all__ = ["WriteStep", "WriteTag", "write_steps"]
 
 @dataclass(frozen=True)
 class WriteTag:
-    """A known tagged field: its tag, the condition for writing it, and the steps."""
+    """A known tagged field: its tag, the condition under which it is written, and the steps that write its value."""
 
     tag: int
     differs: str
@@ -35,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step; `shape` determines which strings are set."""
+    """One step. `shape` determines which of the strings are set."""
 
     shape: str
     lines: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ _NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"
 
 
 def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
-    """Return the steps that write `m` to `out`, after rejecting values that this version can't represent."""
+    """Return the steps that write `m` to `out`. The first step rejects values that this version can't represent."""
     writer = _Steps(expressions, "out", struct)
     section = struct.section
     steps = [writer.refusal(struct)]
@@ -74,10 +75,10 @@ class _Steps:
         self.struct = struct
         rows = getattr(struct.cls, "FIELDS", ())
         self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
-        """Attributes that may be None in some version."""
+        """Attributes of `m` that may be None in at least one version."""
 
     def refusal(self, struct: StructLayout) -> WriteStep:
-        """Reject objects of other classes, and values that this version does not have."""
+        """Return the step that rejects objects of other classes, and values that this version can't represent."""
         cls = self.expressions.data_class(struct.cls)
         below = self.expressions.use("tagwire.wire", "is_subclass")
         conditions = [f"(type(m) is not {cls} and not {below}(type(m), {cls}))"]
@@ -124,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return a value that is not None here, for type checkers and at run time."""
+        """Return an expression for a value that can't be None at this point, for type checkers and at run time."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
@@ -146,7 +147,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Write a value of fixed width after its marker. If the version has no marker, the value is not null here."""
+        """Write a value of fixed width after its null marker. In a version without null, there is no marker."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"
