@@ -1,8 +1,8 @@
 """Write the canonical text of a message spec. Specs with the same content have the same canonical text.
 
-Tools write this text (the importer, new versions), and diffs compare it. In specs, a value may have several forms: a tag
-may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each value
-has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
+Tools write this text (the importer, new versions), and diffs compare it. In specs, a value may have several forms: a
+tag may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each
+value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
 The form, for authors of specs:
 
