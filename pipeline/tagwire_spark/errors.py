@@ -73,7 +73,6 @@ class PipelineError(PySparkException, TagwireError):
         return self.condition
 
     def getSqlState(self) -> str:
-        """Return the SQLSTATE."""
         return CONDITIONS[self.condition]
 
     def __str__(self) -> str:

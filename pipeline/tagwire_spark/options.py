@@ -97,7 +97,7 @@ class Options:
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return comma-separated names, or None if the option is not given."""
+        """Return an option's comma-separated names; None if the option is not given."""
         if not self.has(name):
             return None
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())

@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the formats from `format_option` accept what Kafka accepts."""
+    """Add the option `--lenient`, with which the formats from `format_option` accept what Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -91,7 +91,7 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders that contain partitions, at and below a path, with their targets; none for a partition."""
+    """Return the folders above partitions, from `path` down, with their targets; empty if `path` is a partition."""
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the class and version of MESSAGE VERSION, and the other words. Raises click.UsageError with `wanted`."""
+    """Return the message class and version that the first words name, and the other words. Raises click.UsageError."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -26,7 +26,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the class and version of a response, and the other words. Raises click.UsageError with `wanted`."""
+    """Return the response class and version that the first words name, and the other words. Raises click.UsageError."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a response with a fallback may have another version than its request

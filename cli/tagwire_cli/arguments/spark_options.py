@@ -66,7 +66,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL that a job creates, and `--work`, the folder for output before an upload."""
+    """Add `--output`, the folder or URL that a job creates, and `--work`, for output before an upload."""
     output = click.option(
         *("--output", "output"),
         required=True,

@@ -46,7 +46,6 @@ class FieldState:
         return self.type if self.tag is None else f"{self.type}, tag {self.tag}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the state as a JSON object."""
         return {"type": self.type, "nullable": self.nullable, "compact": self.compact, "tag": self.tag}
 
 
@@ -87,7 +86,6 @@ class VersionFacts:
     """The encoded size of an object with only defaults; None if the version rejects such an object."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the properties as a JSON object."""
         return {
             "version": self.version,
             "headerVersion": self.header,

@@ -38,7 +38,6 @@ class VersionStep:
         return ", redefined ".join(texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the version step as a JSON object."""
         return {"version": self.version, "releases": [list(span) for span in self.releases], "change": self.change}
 
 

@@ -35,7 +35,7 @@ _RAW_IP: Final = 101
 
 
 class Detected(NamedTuple):
-    """An input with its detected kind and a description of it."""
+    """A detected input: its kind, its description and its bytes."""
 
     kind: str
     """One of `tagwire_cli.explaining.units.KINDS`."""
@@ -52,7 +52,7 @@ def is_unnamed(words: Sequence[str]) -> bool:
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
-    """Yield the input that the arguments name, as one part; for a log folder, yield each segment.
+    """Yield the input that the arguments name: a log folder segment by segment, any other input as a whole.
 
     Raises InputError, and click.UsageError for a word that is neither a file nor hex.
     """

@@ -12,7 +12,7 @@ _LISTED = 8
 
 
 class Explained(NamedTuple):
-    """An explained message or frame, or an explained batch."""
+    """An explained message, frame or batch."""
 
     title: str
     """The title of a unit among several units; "" for a single unit."""

@@ -59,7 +59,6 @@ class Input(NamedTuple):
     has_sizes: bool
     only: str | None
     port: int
-    """The broker's port in a network capture."""
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:

@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Return a decoder of messages that have one version and no headers."""
+    """Return a decoder of one message class in one version, without headers."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -99,7 +99,7 @@ def message_encoder(message: "type[Message]", version: int) -> "Encoder":
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of bodies of one message version, which adds a default header to each."""
+    """Return an encoder of bodies of one message version; it adds a default header to each body."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 

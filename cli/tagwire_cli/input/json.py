@@ -26,7 +26,7 @@ def json_of(text: str, line: int = 1) -> Any:
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield JSON values separated by white space, as `decode` prints them without --jsonl, with their numbers."""
+    """Yield the JSON values of a file, numbered. White space separates them, as in the output of `decode`."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0

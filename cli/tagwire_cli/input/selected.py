@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Part = tuple[int, str, bytes, Callable[[bytes], int | None]]
     """A frame's number, from 1; its position, "" for a single message; its bytes; and a function that returns the
-    version of such bytes, or None if they are not the selected message."""
+    version of a message's bytes, or None if it is not the selected message."""
 
 
 class Selected:

@@ -108,7 +108,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return the message as members of a line, in JSON text. Sensitive values, and the bytes with them, are hidden.
+    """Return a record's decoded message as JSON members for its line. Sensitive values and their bytes are hidden.
 
     Numbers that have names in registers are replaced by their names.
     """

@@ -15,7 +15,7 @@ _MOST: Final = 100
 
 
 class Skipped:
-    """A callback for the error of each part of a log that is left out. Call `end` after reading the log."""
+    """A callback for the error of each part that is left out of a log. Call `end` after reading."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -125,7 +125,7 @@ def camel_keys(value: Any) -> Any:
 
 
 def write_json(value: Any) -> None:
-    """Print a value as indented JSON in UTF-8, whatever the encoding of the terminal."""
+    """Print a value as indented JSON in UTF-8, regardless of the terminal's encoding."""
     write_json_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -152,12 +152,12 @@ def write_json_line(value: Any) -> None:
 
 
 def write_json_text(text: str) -> None:
-    """Print JSON text and a line break in UTF-8, whatever the encoding of the terminal."""
+    """Print JSON text and a line break in UTF-8, regardless of the terminal's encoding."""
     write_bytes(printable_json(given_name(text)).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
-    """Print text as one line in UTF-8, whatever the terminal; unprintable characters except tabs are escaped."""
+    """Print text as one line in UTF-8, on any terminal. Unprintable characters except tabs are escaped."""
     write_bytes(printable(given_name(text), keep="\t").encode() + b"\n")
 
 

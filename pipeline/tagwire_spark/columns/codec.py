@@ -34,7 +34,7 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the message functions."""
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
 """A function that returns the name of a row in its source, for error messages."""
@@ -107,7 +107,6 @@ class Decoding(NamedTuple):
     version: int | None
     """The version of all messages; None if another column holds the version of each row."""
     versions: tuple[int, ...]
-    """The allowed versions."""
     fields: tuple[str, ...] | None = None
     permissive: bool = False
     strict: bool = True
@@ -115,7 +114,6 @@ class Decoding(NamedTuple):
 
     @property
     def cls(self) -> type[Message]:
-        """The message class."""
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -47,7 +47,7 @@ def message_side(given: Any, wanted: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Return the array in a type of the same shape. Raises Misfit for a value that doesn't fit the type."""
+    """Convert an array to a type of the same shape. Raises Misfit for a value that doesn't fit the type."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -72,7 +72,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Return the array in a type of the same shape, and the misfit of each row that doesn't fit and becomes null."""
+    """Convert an array to a type of the same shape. Rows that don't fit become null; their misfits are returned too."""
     try:
         return converted(array, type), {}
     except Misfit as misfit:

@@ -23,11 +23,9 @@ class ByteStream(RawIOBase):
         self._position = 0
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
@@ -36,7 +34,6 @@ class ByteStream(RawIOBase):
         return self._position
 
     def tell(self) -> int:
-        """Return the current position."""
         return self._position
 
     def readinto(self, buffer: Any) -> int:

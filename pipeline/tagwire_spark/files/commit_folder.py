@@ -37,7 +37,6 @@ class Job(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The local path of the staging folder."""
         return Path(self.root, self.name)
 
 
@@ -48,7 +47,6 @@ class Change(NamedTuple):
     """Source and target of each move. A segment comes after its indexes."""
     removes: tuple[str, ...] = ()
     facts: Any = None
-    """Other facts for the manifest."""
     batches: Mapping[str, Any] = {}
     """Notes on this micro-batch for the manifest, by query. Each commit copies the notes of earlier commits."""
 
@@ -157,7 +155,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return a manifest; empty if another process has finished the commit meanwhile."""
+        """Return the manifest of a pending commit; empty if another process has finished the commit meanwhile."""
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:

@@ -25,7 +25,6 @@ class ConditionalObjects:
 
     def __init__(self, system: Any, prefix: str) -> None:
         self.system = system
-        """The fsspec file system."""
         self._prefix = prefix
 
     def path(self, name: str) -> str:
@@ -94,7 +93,6 @@ class ConditionalObjects:
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
 
     def delete(self, name: str) -> None:
-        """Delete an object."""
         self.system.rm_file(self.path(name))
 
     def delete_all(self, paths: Iterable[str]) -> None:

@@ -26,7 +26,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified"
 
 
 class FileState(NamedTuple):
-    """The identity of a file and of its bytes."""
+    """Facts that identify a file and its contents, to detect changes."""
 
     size: int
     name: str = ""

@@ -25,7 +25,6 @@ class Leftover(NamedTuple):
     """A hidden folder next to the logs, with the number and size of its files."""
 
     place: str
-    """Path or URL of the hidden folder."""
     files: int
     bytes: int
     last_written: float
@@ -67,7 +66,7 @@ def remove_leftovers(job: Job, hours: int) -> None:
 
 
 def _leftover(job: Job) -> Leftover | None:
-    """Return the leftover of a job; None if it was removed meanwhile."""
+    """Return the leftover folder of a job; None if the folder was removed meanwhile."""
     found = contents_of(job)
     if not found:
         return None

@@ -131,7 +131,7 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the marks in a partition's parent folder before listing the partition, unless access is denied."""
+        """Record the commit marks in a partition's parent folder before listing the partition, if access is allowed."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:
@@ -142,7 +142,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """Record the marks in a listing of this folder."""
+        """Record the commit marks in a listing of the folder `root`."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")

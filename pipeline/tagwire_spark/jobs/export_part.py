@@ -49,7 +49,7 @@ class ExportOptions(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """The partition of a segment, as named in the table."""
+    """The topic and partition number of a segment, as the table names them."""
 
     topic: str
     partition: int

@@ -66,7 +66,6 @@ class Part(NamedTuple):
     folder: str
     """The files' folder, relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
-    """Names and sizes of the files."""
     rows: str | None = None
     """The table file with the segment's records, as a path relative to the root of the export; None without one."""
 
@@ -88,7 +87,6 @@ class Export(NamedTuple):
     """All folders of the logs, including those without files."""
 
     def write(self, folder: Path) -> None:
-        """Write the manifest to the export folder."""
         facts = {"level": _LEVEL, "folders": self.folders, "parts": [part._asdict() for part in self.parts]}
         (folder / _MANIFEST).write_text(json.dumps(facts), encoding="utf-8")
 

@@ -34,7 +34,7 @@ from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 _KEYS: Final = "log int, key binary, offset long"
 _KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])

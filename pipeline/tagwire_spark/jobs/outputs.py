@@ -116,7 +116,7 @@ def _renamed(output: Path) -> Generator[Path]:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # a killed job has left them
+        for left in work_folders(output) if is_alone else ():  # folders that a killed job left
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:

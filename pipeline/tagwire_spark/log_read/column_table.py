@@ -17,7 +17,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
@@ -53,7 +53,6 @@ class RowSplits(NamedTuple):
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:
-        """Return the file of a row."""
         return self.splits[0 if self.numbers is None else self.numbers[row].as_py()].file
 
 

@@ -109,7 +109,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return a position at or before the batch of an offset (None: the last batch), from the index if it is valid."""
+    """Return a position at or before the batch with `offset` (or the last batch) by a valid index; otherwise 0."""
     try:
         entry = segment.index_entry(offset)
         if entry is not None:

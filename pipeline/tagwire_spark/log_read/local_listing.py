@@ -40,7 +40,6 @@ class LocalListing(Generic[_T]):
         self._known: dict[Path, _Known[_T]] = {}
 
     def clear(self) -> None:
-        """Clear the cache."""
         self._folders.clear()
         self._known.clear()
 

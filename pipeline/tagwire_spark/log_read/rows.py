@@ -37,7 +37,7 @@ from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
@@ -350,7 +350,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If `last` is unknown (-1), return the segment's base offset or None."""
+        """Return the offset after `last`. If it is -1, return the base offset at a segment's start, otherwise None."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

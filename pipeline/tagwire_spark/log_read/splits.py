@@ -238,7 +238,7 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the partition folders in a folder that are not being moved or deleted, or `path` if it is a partition.
+    """Yield the partition folders in `path` that aren't being moved or deleted, or `path` itself if it is a partition.
 
     `searched` is called with each folder that is not a partition before it is listed. Raises LogPathError.
     """
@@ -357,7 +357,7 @@ def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the parts of a segment. Only the first part has a hint; the other parts' tasks look up their own."""
+    """Yield the parts of a segment. Only the first part has a hint; the tasks of other parts look up their own."""
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # without an index, a later part would have to fetch all bytes before it
     begin = whole.hint[0] if whole.hint else 0

@@ -184,7 +184,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Make the current end the end of the query. Raises PipelineError for requested partitions that don't exist."""
+        """End the query at the logs' current ends. Raises PipelineError if a requested partition doesn't exist."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -222,7 +222,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return a partition for each task that reads between two offsets. Raises PipelineError."""
+        """Return a Spark partition for each task of a micro-batch, given the stream offsets. Raises PipelineError."""
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}

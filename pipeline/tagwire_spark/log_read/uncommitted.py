@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
 
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
@@ -58,7 +58,7 @@ class Transactions(NamedTuple):
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Return whether a batch belongs to an aborted transaction, or to one not known to be committed."""
+        """Return whether a batch belongs to a transaction that was aborted or is not known to be committed."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:

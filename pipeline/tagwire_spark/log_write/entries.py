@@ -184,5 +184,4 @@ class _Columns:
         return [time if kind == 1 else None for kind, time in pairs]
 
     def _all(self, value: Any) -> Any:
-        """Return the same value for every row."""
         return repeat(value, self.batch.num_rows)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire._records import Rows
 
 
-pc: Final[Any] = pyarrow.compute  # Any, because type checkers don't see its functions, which are made at run time
+pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
@@ -49,7 +49,6 @@ class RowRun(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of rows in the run."""
         return self.stop - self.start
 
     @property

@@ -62,7 +62,6 @@ class Output:
         """Memory in bytes of the open batches, except the current one."""
 
     def add_batch(self, batch: Any) -> None:
-        """Write the rows of an Arrow batch."""
         runs = row_runs(batch, self.target)
         if runs is None:
             self._add_entries(batch)

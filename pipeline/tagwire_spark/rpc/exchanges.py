@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this is a gap in a network capture: a frame with an error and no bytes, on one side."""
+        """Whether this exchange stands for a gap in a network capture; one side then has an error and no bytes."""
         return any(side is not None and side.gap for side in self)
 
 

@@ -33,7 +33,6 @@ class LogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name under which Spark finds the source."""
         return "kafka_log"
 
     def schema(self) -> StructType:
@@ -83,7 +82,6 @@ class LogReader(DataSourceReader):
         """The column names of the user's schema."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return a partition for each task."""
         return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

@@ -116,7 +116,6 @@ class RpcSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name under which Spark finds the source."""
         return "kafka_rpc"
 
     def schema(self) -> StructType:
@@ -138,7 +137,6 @@ class RpcReader(DataSourceReader):
         self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return a Spark partition for each file."""
         return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
