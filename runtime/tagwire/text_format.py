@@ -1,7 +1,7 @@
 """Short forms of values, for error messages and annotated dumps.
 
-They are never long and never raise: reporting a bad value must not fail because of
-the value, and must not copy a megabyte of it.
+They are never long and never raise an error: reporting a bad value must not fail because of the value, and must not
+copy a megabyte of it.
 """
 
 from collections.abc import Iterable

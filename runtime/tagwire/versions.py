@@ -1,8 +1,7 @@
 """Version ranges, which specs, layouts and generated classes share.
 
-A range is just two numbers, so `3` and `3-3` are the same value; the empty
-range is `NONE`. `N+` ends at 32767, the highest version that fits in an int16,
-as in Kafka's spec language.
+A range is just two numbers, so `3` and `3-3` are the same value; the empty range is `NONE`. `N+` ends at 32767, the
+highest int16, as in Kafka's spec language.
 """
 
 from __future__ import annotations

@@ -308,7 +308,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
         made = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # types were checked
+            assert child is not None  # the types were checked before
             setattr(made, name, _object(child, each, (*path, name), place))
         return made
     if column.format == "+l":

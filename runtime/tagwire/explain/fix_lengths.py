@@ -17,7 +17,7 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
-"""Types with a length before their bytes, and the type of that length if the lines do not name it."""
+"""The length type of each type with a length before its bytes, for lines that do not name the length type."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 
@@ -42,7 +42,7 @@ def fix_lengths(lines: Sequence[Line]) -> None:
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    behind: deque[Line] = deque()  # slicing for each line would take quadratic time
+    behind: deque[Line] = deque()  # slicing a list for each line would take quadratic time
     for line in reversed(lines):
         words = line.type.split()
         if words and line.data:

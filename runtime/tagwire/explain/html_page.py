@@ -1,9 +1,8 @@
 """A self-contained HTML page with the bytes on one side and the tree of fields on the other.
 
-The page holds the rows of the tree as JSON and the script that shows them
-(`tree.js`). Without scripts, a browser shows the text of `annotate`. The page runs
-only its own script and style sheet, which its policy names by digest, and loads
-nothing.
+The page holds the rows of the tree as JSON and the script that shows them (`tree.js`). Without scripts, a browser shows
+the text of `annotate`. The page runs only its own script and style sheet, whose digests are in its content security
+policy, and loads nothing.
 """
 
 import base64

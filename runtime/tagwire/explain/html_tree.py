@@ -160,7 +160,7 @@ class _Walk:
         """Yield the rows of a node and its descendants; `around` is the parent's path, None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # the node has started, and its first byte is invalid
+            return  # the node has begun, but its first byte is invalid
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has its parent's path

@@ -109,7 +109,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are fixed-width elements, which have no rows."""
+        """Whether the children are fixed-width elements, for which the trace has no rows."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":

@@ -148,7 +148,7 @@ class Spans:
         self.bits: dict[int, tuple[Bits, ...]] = {}
         """By row: the names of the value's bits."""
         self.opened: dict[int, Opened] = {}
-        """By row: what was inserted after the trace was made."""
+        """By row: the nodes that were inserted below it after the trace was made."""
         self._elements: dict[int, SpanKind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 

@@ -78,7 +78,8 @@ def annotated_lines(
 ) -> Iterator[tuple[str, Row | None]]:
     """Yield the lines of `annotate`, without newlines, each with its row; None for comments and column titles."""
     hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
-    for row in _rows(trace, None):  # Rows are made twice and not kept: a row takes many times the memory of its bytes.
+    # Compute the rows twice instead of keeping them, because a row takes many times the memory of its bytes.
+    for row in _rows(trace, None):
         hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
         path_width = max(path_width, len(row.path) if row.type else 0)
         type_width = max(type_width, len(row.type))

@@ -63,7 +63,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Merge the result of reading opened bytes. The trace keeps its own error if it has one."""
+        """Add the result of tracing records inside this trace, which keeps its own error if it has one."""
         if not canonical:
             self._canonical = False
         if self.error is None:

@@ -1,1 +1,1 @@
-"""Messages by name and API key; frames, streams, captures and records; version negotiation."""
+"""Find messages by name and API key; process frames, streams, captures and records; negotiate versions."""

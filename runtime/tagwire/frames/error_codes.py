@@ -1,4 +1,4 @@
-"""Error codes in responses, with the path of each."""
+"""Find the error codes in a response, with the path of each."""
 
 from __future__ import annotations
 

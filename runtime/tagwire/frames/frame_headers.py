@@ -31,7 +31,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rare, so checked only after a failure
+    except TypeError:  # a rare case, so it is checked only after a failure
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -48,7 +48,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 def names_request(cls: type[Message]) -> bool:
     """Return whether all versions of a header begin with API key and version, which then identify the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
-        return False  # the length of the optional fields comes first
+        return False  # the frame begins with the length of the optional fields
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(

@@ -101,7 +101,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # rejected, because the frame is the only row
+                return DROP  # rejected by `rewrite`, because the frame is the only row
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))

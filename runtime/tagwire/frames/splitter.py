@@ -84,7 +84,7 @@ class FrameSplitter:
             if self._missing:
                 return None
             self._started = None
-            return started.getvalue()  # makes no copy
+            return started.getvalue()  # `getvalue` makes no copy
         size = self._size()
         if size is None:
             return None

@@ -64,7 +64,7 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # UnknownMessageError is one
+        except LookupError:  # UnknownMessageError is a LookupError
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:

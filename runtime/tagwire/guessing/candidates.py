@@ -198,7 +198,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # a library for checksums is not installed
+            return  # the library for a checksum is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
         if (fault := seen[-1].error) is not None:

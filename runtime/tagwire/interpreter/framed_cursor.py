@@ -73,7 +73,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            value = self.extent_end(kind, value, start) - self.pos  # the rest is the length of the other item
+            value = self.extent_end(kind, value, start) - self.pos  # store the other item's length without this item
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
@@ -99,7 +99,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # otherwise the value stays unread
+            if self.recorder is not None and value is not None:  # without a trace, the nested messages are not read
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)

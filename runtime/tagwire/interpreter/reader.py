@@ -198,7 +198,7 @@ class LayoutReader(TagSectionReader):
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
             return None
-        # Checked before allocation: each element takes at least `minimum` bytes.
+        # Check before allocating: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
             self.fail(f"{count} element{'s' * (count != 1)}", most, start)

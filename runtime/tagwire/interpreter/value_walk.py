@@ -83,7 +83,7 @@ class ValueWalk:
 def differs(value: Any, default: Any) -> bool:
     """Return whether a value is not its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
     if isinstance(default, tuple) and isinstance(value, tuple | list):
-        return len(value) > 0  # an array's only default is empty, a tuple or a list
+        return len(value) > 0  # the only default of an array is an empty tuple or list
     try:
         if isinstance(default, float):
             return pack(">d", value) != pack(">d", default)

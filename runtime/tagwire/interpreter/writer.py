@@ -138,7 +138,7 @@ class LayoutWriter(ValueWalk):
         sink, self.sink = (
             self.sink,
             bytearray,
-        )  # also when only counting bytes, because the compressed size is unknown until then
+        )  # also when only counting bytes, because only compressing them shows the compressed size
         self.value(item.type, value, data)
         self.sink = sink
         out += pack(codec, bytes(data))

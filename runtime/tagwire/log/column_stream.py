@@ -356,7 +356,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue reading at a position; with None, the last offset stays as it is."""
+        """Continue reading at a position. If `last_offset` is None, the last offset stays unchanged."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

@@ -341,7 +341,7 @@ class Judge:
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # no empty batches: the last message is kept
+        if format.records is None:  # the format has no empty batches, so the last message is kept
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()

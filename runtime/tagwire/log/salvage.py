@@ -71,7 +71,7 @@ def salvage(
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # from an earlier attempt
+            for path in folder.iterdir():  # files of an earlier attempt
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 

@@ -1,11 +1,9 @@
 """The base classes of generated data classes.
 
-A data class consists of its declared fields and `unknown_tags`. Everything that
-depends only on these is here: equality, repr, copies, pickling. These methods use
-the declared fields, whatever slots or constructor a subclass adds. `Message` adds
-the methods that users call. `encode`, `decode` and similar methods are the pure
-engine's; the native engine replaces them in each class
-(`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. Methods that depend only on these attributes are in
+this module: equality, repr, copies, pickling. They use the declared fields, whatever slots or constructor a subclass
+adds. `Message` adds the methods that users call. `encode`, `decode` and similar methods are those of the pure engine;
+the native engine replaces them in each class (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -206,7 +204,7 @@ class Struct(Declarations):
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        memo.setdefault(id(NO_TAGS), NO_TAGS)  # can't be copied, and is immutable anyway
+        memo.setdefault(id(NO_TAGS), NO_TAGS)  # NO_TAGS can't be copied, and is immutable anyway
         made = memo[id(self)] = self.__new__(type(self))  # stored before its fields, because it may contain itself
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))

@@ -1,7 +1,7 @@
 """Attributes that a class gets on first use: its field table, its constructor, and its engine's methods.
 
-Importing a message therefore builds no table and loads no engine. After first use, they are ordinary attributes of the
-class, and with the native engine its methods run no Python code.
+Importing a message therefore builds no table and loads no engine. After first use, these attributes are ordinary
+attributes of the class. With the native engine, the methods run no Python code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Documentation of messages, structs and fields: the `about` strings of specs, read from generated docstrings.
 
-Python keeps no attribute docstrings, so the first request parses the source of the class's module. A docstring has
-the spec's documentation first, then facts about the wire format in parentheses. Without sources, or if the spec has
-no documentation, the result is empty.
+Python keeps no attribute docstrings, so the first lookup parses the source of the class's module. A docstring has the
+spec's documentation first, then facts about the wire format in parentheses. Without sources, or if the spec has no
+documentation, the result is empty.
 """
 
 from __future__ import annotations

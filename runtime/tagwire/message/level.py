@@ -1,7 +1,7 @@
 """The runtime level: the version of the names that generated code relies on.
 
 These are the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level grows by one when they change. Each
-generated package has the level that it was generated for, so that importing it with another runtime fails with a
+generated package states the level that it was generated for, so that importing it with another runtime fails with a
 clear message.
 """
 

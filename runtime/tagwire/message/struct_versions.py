@@ -28,20 +28,20 @@ class StructVersions:
 
     @property
     def versions(self) -> Versions:
-        """The user's versions that can have the struct."""
+        """The versions of the user (a message or an outer struct) that can have the struct."""
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the struct's version for a version of the user; None if that version can't have the struct."""
+        """Return the struct's version for a version of its user; None if that version can't have the struct."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the user's versions in which the struct has one of these versions; an open range stays open."""
+        """Return the versions of the user in which the struct has one of these versions; an open range stays open."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Map the user's versions to the versions of a second struct, which the first struct uses."""
+        """Return the map from the user's versions to the versions of a second struct, which the first struct uses."""
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

@@ -4,7 +4,7 @@ A spec names the format of a records field for each version (`recordFormats`), s
 and converted for a peer with an older version. This module has no code for particular messages.
 
 Two rules of the protocol apply. A response may have records of a lower magic than the format of its version, as stored
-in the log, and its last batch may be cut off at the reader's limit. A request has only the format of its version, and
+in the log, and its last batch may be truncated at the reader's limit. A request has only the format of its version, and
 whole batches.
 """
 

@@ -47,7 +47,7 @@ class Movable:
         self.left = len(facts)
         """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
-        """The offset of the next record when a run is full; None if the record's deltas don't fit the run's bases."""
+        """The next record's offset after a run became full; None if that record's deltas don't fit the run's bases."""
         self._walk = walk
         self._pos = walk.pos
 
@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run as long as there is room; a 0 in `kept` skips a record."""
+        """Move records to a run until it is full, except records for whose fact bits `kept` has a 0."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 

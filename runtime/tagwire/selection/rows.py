@@ -127,7 +127,7 @@ class Changes:
                 owner = None if owner is None else getattr(owner, step.name)
             if owner is not None:
                 setattr(owner, line[-1].name, value)
-            elif value is not None:  # fields after a null read as None
+            elif value is not None:  # fields inside a null are read as None
                 path = ".".join(step.name for step in line)
                 self._refuse(f"an appended row can't set {path}, which is behind a null; append a {element.__name__}")
         return made

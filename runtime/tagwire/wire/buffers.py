@@ -18,12 +18,12 @@ def as_bytes(data: Any) -> bytes:
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """Return the bytes, and a byte view of `data`; if `data` is not contiguous, a view of the copy."""
+    """Return `data` as bytes, and a byte view of `data`; if `data` is not contiguous, a view of those bytes."""
     view = memoryview(data)
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # gaps, or an item format that `cast` does not support
+    except (TypeError, ValueError):  # `data` is not contiguous, or has an item format that `cast` does not support
         return buf, memoryview(buf)
 
 

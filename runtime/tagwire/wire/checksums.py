@@ -1,7 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
 
-CRC-32C in pure Python is a thousand times slower than the library, and every batch of magic 2
-has one. So there is no fallback; the error names the package to install.
+CRC-32C in pure Python is a thousand times slower than the library, and every batch of magic 2 has such a checksum. So
+there is no fallback; the error names the package to install.
 """
 
 from functools import cache

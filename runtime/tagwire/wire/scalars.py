@@ -197,7 +197,7 @@ Binary = bytes | bytearray | memoryview
 
 def binary(value: Binary) -> Binary:
     """Return `value` as an object whose length is its number of bytes; TypeError if it is not a buffer of bytes."""
-    # bytearray += would take any iterable of ints, and len() of a view counts its items.
+    # `bytearray +=` accepts any iterable of ints, and `len()` of a view counts items instead of bytes.
     return value if type(value) is bytes else memoryview(value).cast("B")
 
 

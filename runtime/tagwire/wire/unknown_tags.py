@@ -1,4 +1,4 @@
-"""The empty set of unknown tagged fields. A separate module, because every data class needs it."""
+"""The empty set of unknown tagged fields, in a separate module because every data class needs it."""
 
 from __future__ import annotations
 

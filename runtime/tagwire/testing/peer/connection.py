@@ -43,7 +43,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # `error` has the exception as well
+        with suppress(UnusableConnectionError):  # the exception is also in `error`
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:

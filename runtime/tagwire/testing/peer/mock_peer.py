@@ -1,7 +1,7 @@
 """The mock peer: a registry of messages, the rules of a script, and a journal of received requests.
 
 The peer does no I/O: `connect` makes connections that turn bytes into actions, and `server` puts them on sockets.
-Everything specific to Kafka is in its generated messages and in the tables of `announcing`.
+Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.announcing`.
 """
 
 from __future__ import annotations

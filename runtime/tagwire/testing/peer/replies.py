@@ -1,6 +1,6 @@
 """Answers of a mock peer: messages with injected faults, and the bytes and actions that they result in.
 
-`Reply` is the one table of faults; a script in YAML has the same names as keys.
+`Reply` is the only list of faults; a script in YAML uses the same names as keys.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 """For each fault, whether a value is valid, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
-"""A single answer, which a function of the request may also return."""
+"""One answer, given directly or returned by a function of the request."""
 AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
 """The argument of `Rule.reply`."""
 
@@ -179,4 +179,4 @@ def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
     try:
         return replace(reply, **faults) if faults else reply
     except PeerError as error:
-        raise error.with_traceback(None) from None  # hide the traceback through dataclasses
+        raise error.with_traceback(None) from None  # hide the frames inside dataclasses
