@@ -222,7 +222,7 @@ def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
             # Some file systems ignore case, so paths that differ only in case collide.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
                 made_by = f"{owner} and {source or 'the package itself'}"
-                raise SpecError(f"{made_by} both make {path}; rename the message of one", file=owner)
+                raise SpecError(f"{made_by} both generate {path}; rename one of the messages", file=owner)
             files[path] = text
     return files
 

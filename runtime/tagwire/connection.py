@@ -270,7 +270,7 @@ class Connection(_Side):
     def _read(self, frame: bytes, offset: int) -> Answer:
         request = self._pairing.answer(None, frame)
         if request is None:
-            raise UnusableConnectionError("a response came that no request waits for")
+            raise UnusableConnectionError("received a response, but no request is waiting for one")
         cls: type[Message] = type(request.message)
         if cls.API_KEY is None:
             raise UnusableConnectionError(f"{cls.NAME} has no API key")

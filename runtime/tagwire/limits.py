@@ -78,7 +78,7 @@ class Limits:
             elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
                 from tagwire.text_format import shown
 
-                raise LimitsError(f"Limits.{name}: expected an integer from 0 on, got {shown(limit)}")
+                raise LimitsError(f"Limits.{name}: expected an integer of 0 or more, got {shown(limit)}")
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:

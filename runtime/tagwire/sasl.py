@@ -89,7 +89,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     expected = hmac.digest(hmac.digest(salted, b"Server Key", digest), text, digest)
     verifier = _from_base64(mechanism, _attributes(mechanism, server_final, "v")["v"])
     if not hmac.compare_digest(verifier, expected):
-        raise SaslError(f"{mechanism}: the peer does not know the password: its signature is wrong")
+        raise SaslError(f"{mechanism}: the peer's signature is wrong, so it does not know the password")
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:

@@ -90,7 +90,7 @@ class Versions:
         if not common:
             return self
         if self.lowest < common.lowest and common.highest < self.highest:
-            raise VersionsError(f"{self} without {other} is two ranges")
+            raise VersionsError(f"removing {other} from {self} leaves two ranges")
         if self.lowest < common.lowest:
             return Versions(self.lowest, common.lowest - 1)
         return Versions(common.highest + 1, self.highest)

@@ -72,13 +72,13 @@ def test_members_of_all_sizes() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "end early"),
-        (EMPTY[:-1], "end early"),
-        (EMPTY + EMPTY[:5], "end early"),
-        (EMPTY + b"\0", "end early"),
-        (EMPTY + bytes(20), "do not unpack"),
-        (EMPTY[:-1] + b"\1", "do not unpack"),
-        (gzip.compress(bytes(5000), mtime=0)[:-9], "end early"),
+        (b"", "truncated gzip data"),
+        (EMPTY[:-1], "truncated gzip data"),
+        (EMPTY + EMPTY[:5], "truncated gzip data"),
+        (EMPTY + b"\0", "truncated gzip data"),
+        (EMPTY + bytes(20), "invalid gzip data"),
+        (EMPTY[:-1] + b"\1", "invalid gzip data"),
+        (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
     ],
 )
 def test_what_is_no_whole_file(data: bytes, said: str) -> None:

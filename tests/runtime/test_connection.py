@@ -112,7 +112,7 @@ def duplicate(client: Connection, server: ServerConnection) -> bytes:
 
 
 BAD: dict[str, Callable[[Connection, ServerConnection], bytes]] = {
-    "a response came that no request waits for": duplicate,
+    "received a response, but no request is waiting for one": duplicate,
     "found size -1": lambda client, server: b"\xff" * 4,
     "at most 104857600": lambda client, server: b"\x7f" * 4,
     "MetadataResponse v13": lambda client, server: answers(server, server.receive(client.send(METADATA)))[:-4][:4]

@@ -66,7 +66,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL that a job creates, and `--work`, for output before an upload."""
+    """Add `--output`, the folder or URL that a job creates, and `--work-folder`, for output before an upload."""
     output = click.option(
         *("--output", "output"),
         required=True,
@@ -75,7 +75,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         help=f"{help}, or s3:// URL; it must not exist yet.",
     )
     work = click.option(
-        *("--work", "work_folder"),
+        *("--work-folder", "work_folder"),
         metavar="DIR",
         type=click.Path(path_type=Path),
         help="A folder, mounted on all workers, for the output before it is uploaded to a URL.",

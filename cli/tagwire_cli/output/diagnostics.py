@@ -6,6 +6,7 @@ that commit hooks stay fast.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -68,7 +69,10 @@ def print_json(problems: Sequence["Problem"]) -> None:
 
 
 def print_error(error: TagwireError) -> int:
-    """Print an error on standard error and return its exit status."""
+    """Print an error on standard error and return its exit status.
+
+    If the remedy is an argument of a Python function, such as `max_keys`, the command's option is printed: --max-keys.
+    """
     from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.settings import SettingsError
@@ -78,7 +82,8 @@ def print_error(error: TagwireError) -> int:
         print_problems(problems, err=True)
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
-        say_error(f"{place}{error}")
+        said = re.sub(r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{place}{error}")
+        say_error(said)
     return 2 if isinstance(error, (EngineError, SettingsError, MissingExtraError, UnreadableFileError)) else 1
 
 

@@ -133,7 +133,7 @@ class Settings:
         """Return the sets for a command that names none. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
-            raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
+            raise _error(self.root, f"there is no project here: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
             if not spec_set.specs.is_dir():
                 text = f"specs is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"

@@ -290,7 +290,7 @@ class Expressions:
 def _words(wire: WireType) -> tuple[str, str]:
     """Return the suffixes of the helpers for one value and for many. Families without helpers use those for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
-        raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code can write before text alone")
+        raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code supports only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])
 
 

@@ -29,7 +29,7 @@ def check_requested_columns(source: str, asked: StructType, there: StructType) -
         if name is None:
             raise _unknown(f"{source} has no column {wanted.name} here, but {', '.join(types)}.")
         if name in found_names:
-            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same; ask for one of them.")
+            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same; request only one of them.")
         found_names[name] = wanted.name
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)

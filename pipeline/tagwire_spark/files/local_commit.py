@@ -206,7 +206,7 @@ class LocalFolder(CommitFolder):
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
             there = folder if folder.exists() else root
             if there.stat().st_dev != device:
-                raise OSError(EXDEV, "it is on another file system than the folder above", str(folder))
+                raise OSError(EXDEV, "it is on a different file system than its parent folder", str(folder))
             if not there.is_dir():
                 raise NotADirectoryError(ENOTDIR, "it should be a folder", str(folder))
             if not os.access(there, os.W_OK | os.X_OK):

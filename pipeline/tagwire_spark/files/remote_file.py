@@ -89,7 +89,7 @@ class RemoteFile:
             raise
         if len(found) < end - start:
             self._check()
-            raise OSError(f"{len(found)} bytes came from byte {start} on, but {end - start} were requested")
+            raise OSError(f"received {len(found)} bytes from byte {start}, but {end - start} were requested")
         return found
 
     def _tagged(self, start: int, end: int) -> bytes:
@@ -120,7 +120,7 @@ class RemoteFile:
             try:
                 yield
             except FileNotFoundError:
-                raise GoneError(f"{self.url}: there is no such file any more") from None
+                raise GoneError(f"{self.url}: the file no longer exists") from None
 
 
 class GoneError(LogPathError):

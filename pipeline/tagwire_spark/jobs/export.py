@@ -148,7 +148,9 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
             relative = folder.relative_to(top.parent if is_below else top)
             target, name = relative.as_posix() if relative.parts else "", root.name_of(folder)
             if target in folders:
-                raise LogPathError(f"{name}: {folders[target]} goes to the same folder, {target}")
+                other = folders[target]
+                twice = "it is given twice" if other == name else f"{other} goes to the same folder, {target}"
+                raise LogPathError(f"{name}: {twice}")
             folders[target] = name
             for each in _of_folder(folder, target, files, partitions.get(folder), root):
                 units.append(each._replace(part=each.part._replace(number=len(units))))

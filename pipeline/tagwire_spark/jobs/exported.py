@@ -144,7 +144,9 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
             text = f"An export has no column {name}, but {', '.join(ROWS)}; topic and partition are always there."
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
     if not names:
-        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", "An export without columns has no records; name one.")
+        raise PipelineError(
+            "UNKNOWN_COLUMN_OF_SOURCE", "An export without columns has no records; name at least one column."
+        )
     return [name for name in ROWS if name in names]
 
 

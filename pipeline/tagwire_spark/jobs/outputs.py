@@ -134,8 +134,9 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
-            text = f"{url}: a job makes its output in a folder and uploads it; name one (work_folder, --work) that the"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} driver and all workers mount.")
+            text = f"{url}: a job writes its output to a work folder and then uploads it; name a folder that the"
+            remedy = "driver and all workers mount with argument `work_folder`."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} {remedy}")
         work = Path(tempfile.gettempdir())
     job = begin_upload(url, output.storage)
     folder = work / f".tagwire-{job.id}.output"

@@ -136,7 +136,9 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
         name = found.name
         if found.target in seen:
             other = seen[found.target]
-            twice = "it is named twice" if other == name else f"{other} goes to the same folder, {found.target}"
+            twice = (
+                "it is given twice" if other == name else f"{other} would be written to the same folder, {found.target}"
+            )
             raise LogPathError(f"{name}: {twice}")
         seen[found.target] = name
 

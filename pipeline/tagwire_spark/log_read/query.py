@@ -164,7 +164,9 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         raise invalid(f"Option minPartitions: expected 1 or more, got {min_tasks}.")
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
-        raise invalid("Option mode is DROPMALFORMED, which leaves out records; with option message it must be another.")
+        raise invalid(
+            "Option message can't be combined with mode=DROPMALFORMED, which drops records; use another mode."
+        )
     starts = _offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {}))
     ends = _offsets(read, "endingOffsets", {"latest": LATEST})
     start_times, end_times = _times(read, "starting"), _times(read, "ending")
@@ -332,10 +334,10 @@ def _message(options: Options) -> Decoding | None:
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):
-                raise invalid(f"Option {name} says how values are decoded; option message must say as what.")
+                raise invalid(f"Option {name} needs option message, the name of the message to decode values as.")
         return None
     version = options.number("version")
     if version is None:
-        raise invalid("Option message says what values are decoded as; option version must say in which version.")
+        raise invalid("Option message needs option version, the version of the message to decode values as.")
     codec = {name: options.text(name) for name in CODEC_OPTIONS if name != "versions" and options.has(name)}
     return decoding(options.text("message"), version, codec, options.names("fields"))

@@ -88,8 +88,8 @@ class _Pure:
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
-                f"rows come in arrays of {list(map(len, chunks))[:5]}, versions in arrays of "
-                f"{list(map(len, others))[:5]}; make them alike, for example by combining the chunks of both"
+                f"the lengths of the row arrays are {list(map(len, chunks))[:5]}, but those of the version arrays "
+                f"{list(map(len, others))[:5]}; combine the chunks of both"
             )
         made = []
         first = 0

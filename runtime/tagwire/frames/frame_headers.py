@@ -63,7 +63,7 @@ def check_kind(message: Any, version: int, kind: str) -> None:
     if found is None:
         from tagwire.text_format import shown
 
-        raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
+        raise EncodeError(f"expected a {kind}, got {shown(message)}", message_name=kind, version=version, path="")
     if found != kind:
         from tagwire.text_format import a_kind
 

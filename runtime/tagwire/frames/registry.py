@@ -126,7 +126,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
                     "a header that begins with request_api_key and request_api_version, int16 each, in every version; "
                     "decode the header and the message by their classes"
                 )
-                raise unreadable("RequestHeader", None, "", 0, "a header that does not say its request", expected)
+                raise unreadable(
+                    "RequestHeader", None, "", 0, "a header without the API key and version of its request", expected
+                )
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
@@ -139,7 +141,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             )
         if version < 0:
             raise unreadable(
-                "RequestHeader", None, "request_api_version", 2, f"version {version}", "a version from 0 on"
+                "RequestHeader", None, "request_api_version", 2, f"version {version}", "a version of 0 or more"
             )
         return self.request(api_key), version
 

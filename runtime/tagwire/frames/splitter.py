@@ -72,8 +72,8 @@ class FrameSplitter:
         if size is None:
             raise self._fault(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
         if self.pending - _SIZE_WIDTH >= size:
-            found = f"{count(self.pending, 'byte')} that hold whole frames"
-            raise self._fault(DecodeError, found, "all frames to be taken before the end")
+            found = f"{count(self.pending, 'byte')} that contain whole frames"
+            raise self._fault(DecodeError, found, "all frames to be read before the end")
         found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
         raise self._fault(DecodeError, found, "the whole frame")
 

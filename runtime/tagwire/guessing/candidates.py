@@ -127,7 +127,7 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     No bytes raise an error. Raises ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
-        raise ValueError(f"{unknown[0]!r} is none of the kinds {', '.join(KINDS)}")
+        raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
     work = _Work(registry, as_bytes(data), limits)
     ways: dict[str, Callable[[], Iterator[Candidate]]] = {
         "request": work.requests,
@@ -257,7 +257,7 @@ class _Work:
         assert message.API_KEY is not None, "a response has an API key"
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
-            raise UnsupportedVersionError(message.NAME, version, "that of the fallback, which is tried by itself")
+            raise UnsupportedVersionError(message.NAME, version, "the fallback version, which is tried separately")
         return frame.header, frame.message
 
     def as_message(self, message: "type[Message]", version: int) -> Any:

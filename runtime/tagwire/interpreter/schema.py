@@ -154,7 +154,7 @@ def _tagged(tag: Any, field: Any, allow_struct_arrays: bool) -> Item:
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested) and not allow_struct_arrays:
         raise SchemaError(
             f"{item.name} is an array of structs, which the draft does not allow as an optional field; "
-            "allow_struct_arrays=True does"
+            "pass allow_struct_arrays=True to allow it"
         )
     return Item(item.name, item.type, default=item.default, tag=tag)
 

@@ -73,7 +73,7 @@ class Array(FrozenData):
     ) -> None:
         if element.minimum < 1:
             raise SchemaError(
-                f"an element of {element} may take no byte at all, so that its count can't be held against the input; "
+                f"an element of {element} can take 0 bytes, so its count can't be checked against the input size; "
                 "give it a field"
             )
         self.element = element

@@ -133,8 +133,8 @@ class _Compactor:
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
                 f"{segment.name}: there are more than {self.compaction.max_keys} keys up to offset"
-                f" {batch.last_offset}, and each takes up to 200 bytes; allow more (max_keys, --max-keys), or name the"
-                " offset up to which the log was compacted before (dirty_from, --dirty-from)"
+                f" {batch.last_offset}, and each takes up to 200 bytes; allow more with argument `max_keys`, or"
+                " give the offset up to which the log is already compacted with argument `dirty_from`"
             )
 
 

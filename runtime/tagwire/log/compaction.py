@@ -256,8 +256,8 @@ class Judge:
         if record.key is None and not self.compaction.drop_keyless:
             raise CompactionError(
                 f"the record at offset {record.offset} has no key, which compacted topics don't allow and a"
-                " broker's cleaner removes; remove such records, too (drop_keyless, --drop-keyless), or leave the log"
-                " as it is"
+                " broker's cleaner removes; remove such records with argument `drop_keyless=True`, or leave the"
+                " log as it is"
             )
         fact = HAS_NO_KEY if record.key is None else IS_LAST * self.lasts.is_last(record.key, record.offset)
         fact |= HAS_NO_VALUE * (record.value is None)

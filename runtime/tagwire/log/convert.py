@@ -73,7 +73,7 @@ class Conversion:
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODEC_NAMES)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"
-            raise TagwireError(f"no codec {shown(codec)} {where}; there are {', '.join(known)}")
+            raise TagwireError(f"unknown codec {shown(codec)} {where}; known codecs are {', '.join(known)}")
 
     @property
     def is_one_to_one(self) -> bool:

@@ -44,14 +44,16 @@ class FormatSet:
         self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False, strict: bool = True
     ) -> None:
         if only and not named:
-            raise FormatError("only is set, but no format is named; name the one that is meant")
+            raise FormatError("only=True needs a named format")
         self.named = tuple(format_of(each) for each in named)
         self.only = only
         self.strict = strict
         by_magic: dict[int, Format] = {}
         for each in self.named:
             if len(named) > 1 and not _is_findable(each):
-                raise FormatError(f"{each.name} has no magic byte that tells it from others; name it alone")
+                raise FormatError(
+                    f"{each.name} has no magic byte that distinguishes it from other formats; name it alone"
+                )
             if each.magic in by_magic:
                 raise FormatError(
                     f"{by_magic[each.magic].name} and {each.name} both have magic {each.magic}, so a reader can't tell"
@@ -196,7 +198,7 @@ def format_set(given: Any, *, only: bool = False, strict: bool = True) -> Format
 def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
     if text == AUTO:
         if only:
-            raise FormatError("only is set, but no format is named; name the one that is meant instead of auto")
+            raise FormatError("only=True needs a named format instead of auto")
         return FormatSet(*_OF_AUTO, strict=strict)
     return FormatSet(*(name.strip() for name in text.split(",")), only=only, strict=strict)
 

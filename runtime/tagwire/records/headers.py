@@ -83,7 +83,7 @@ class Headers:
         Raises AttributeError for the headers of a ConsumerRecord.
         """
         if self._is_frozen:
-            raise AttributeError("the headers of a ConsumerRecord do not change; nothing can be added")
+            raise AttributeError("the headers of a ConsumerRecord are immutable; nothing can be added")
         entries = self._parsed()
         if not isinstance(key, str) or not isinstance(value, bytes | bytearray | memoryview | None):
             raise self._refused(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")

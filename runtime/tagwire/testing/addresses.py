@@ -22,5 +22,5 @@ def check_listening(host: str, what: str, error: type[TagwireError], *, allow_re
     if not is_loopback and not allow_remote:
         raise error(
             f"{host or 'every address'} is reachable from other machines, and {what} answers anybody; "
-            f"listen on 127.0.0.1 or ::1, or allow remote clients (allow_remote=True, --allow-remote)"
+            "listen on 127.0.0.1 or ::1, or allow remote clients with argument `allow_remote=True`"
         )

@@ -79,11 +79,11 @@ def _gunzip(data: Any, most: int) -> bytes:
         while not member.eof:
             chunk = packed[at : at + size]
             if not chunk:
-                raise DecompressionError("gzip bytes that end early", "a whole gzip file")
+                raise DecompressionError("truncated gzip data", "a whole gzip file")
             try:
                 parts.append(member.decompress(chunk, room))
             except zlib.error as error:
-                raise DecompressionError(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
+                raise DecompressionError(f"invalid gzip data ({error})", "a gzip file") from None
             room -= len(parts[-1])
             if room == 0:
                 raise _TooLongError
@@ -116,9 +116,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             except library.DecompressionError as error:
                 # A larger buffer would fix only this error.
                 if "whole buffer" not in str(error):
-                    raise DecompressionError(
-                        f"{module} bytes that do not unpack ({error})", f"{module} frames"
-                    ) from None
+                    raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:
                     raise _TooLongError from None
                 size = min(most, 8 * size)
@@ -167,7 +165,7 @@ def _lz4_checksum_at(packed: bytearray) -> int:
         raise DecompressionError("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
     if at >= len(packed):
-        raise DecompressionError("an lz4 frame that ends in its header", "a whole one")
+        raise DecompressionError("an lz4 frame that is cut off in its header", "a whole header")
     return at
 
 
@@ -213,7 +211,7 @@ def _unsnap(data: Any, most: int) -> bytes:
     while at < len(packed):
         if packed.startswith(_XERIAL, at):  # several streams may follow each other
             if len(packed) - at < len(_XERIAL_HEADER):
-                raise DecompressionError("a Xerial header that ends early", "one of 16 bytes")
+                raise DecompressionError("a truncated Xerial header", "16 bytes")
             at += len(_XERIAL_HEADER)
             continue
         size = int.from_bytes(packed[at : at + 4], "big")
@@ -236,8 +234,8 @@ def _unsnap_block(packed: bytes, most: int) -> bytes:
         if library.snappy.decompress_raw_into(packed, out) == size:
             return bytes(out)
     except library.DecompressionError as error:
-        raise DecompressionError(f"snappy bytes that do not unpack ({error})", "a snappy block") from None
-    raise DecompressionError("a snappy block that ends early", f"{size} bytes")
+        raise DecompressionError(f"invalid snappy data ({error})", "a snappy block") from None
+    raise DecompressionError("a truncated snappy block", f"{size} bytes")
 
 
 def _snap(data: bytes) -> bytes:

@@ -183,7 +183,7 @@ def test_commands_of_a_project_where_there_is_none(
     done = CliRunner().invoke(app, words)
     assert (done.exit_code, done.stdout) == (2, "")
     why = "no [[tool.tagwire.sets]] in pyproject.toml, and no folder message_specs"
-    assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` begins one\n"
+    assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` creates one\n"
 
 
 def test_specs_in_the_folder_itself_are_read_beside_message_specs_without_settings(

@@ -119,7 +119,9 @@ def test_a_header_that_does_not_begin_with_the_api(packages: dict[str, ModuleTyp
     for decode in (package.OrderRequest.decode_frame, package.registry.decode_request, package.registry.decode_header):
         with pytest.raises(DecodeError) as caught:
             decode(data)
-        assert "RequestHeader: byte 0: found a header that does not say its request" in str(caught.value)
+        assert "RequestHeader: byte 0: found a header without the API key and version of its request" in str(
+            caught.value
+        )
         assert "expected a header that begins with request_api_key and request_api_version" in str(caught.value)
     read, end = package.RequestHeader.decode_from(data, 0)
     assert package.OrderRequest.decode_from(data, 1, end) == (order, len(data))

@@ -129,7 +129,7 @@ def test_versions_that_may_occur() -> None:
         arrow.decode_column(pa.array([DATA]), C, 8, versions=[8])
     with pytest.raises(arrow.ColumnError, match="no version was given"):
         arrow.schema(C, [])
-    with pytest.raises(arrow.ColumnError, match=r"rows come in arrays of \[1\], versions in arrays of \[2\]"):
+    with pytest.raises(arrow.ColumnError, match=r"the row arrays are \[1\], but those of the version arrays \[2\]"):
         arrow.decode_column(pa.array([DATA]), C, pa.array([8, 9]))
     with pytest.raises(arrow.ColumnError, match="expected an integer"):
         arrow.decode_column(pa.array([DATA]), C, pa.array(["8"]))

@@ -76,7 +76,7 @@ def test_errors_are_checked_and_retriable_ones_sent_again(driver: Any, peer: Moc
 @pytest.mark.parametrize(("reply", "text"), [
     (Reply(close=True), "closed the connection"),
     (Reply(messages.HeartbeatResponse(), cut_at=7), "can't be used from byte [0-9]+ on: frame: "),
-    (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "a response came that no request waits for"),
+    (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "received a response, but no request is waiting for one"),
     (None, "no answer came within 0.3 s; connect again"),
 ])  # fmt: skip
 def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text: str) -> None:

@@ -240,7 +240,7 @@ def test_faults_have_their_place_in_the_whole_frame(hex_text: str, name: str, pa
         ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
         ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
         ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
-        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version from 0 on"),
+        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
     ],
 )
 def test_four_bytes_say_which_request_it_is(hex_text: str, fault: str) -> None:

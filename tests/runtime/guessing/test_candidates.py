@@ -154,7 +154,7 @@ def test_kinds() -> None:
     data = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
     for kind in KINDS:
         assert {each.kind for each in tagwire.guess(registry, data, kinds=[kind]).candidates} <= {kind}
-    with pytest.raises(ValueError, match="'frame' is none of the kinds request, response"):
+    with pytest.raises(ValueError, match="unknown kind 'frame'; kinds are request, response"):
         tagwire.guess(registry, data, kinds=["frame"])
 
 

@@ -327,8 +327,8 @@ def test_nothing_is_written_over(logs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "codec", "says"),
     [
-        ("v1", "zstd", "no codec 'zstd' in v1; there are none, gzip, snappy, lz4"),
-        (None, "brotli", "no codec 'brotli' in any format"),
+        ("v1", "zstd", "unknown codec 'zstd' in v1; known codecs are none, gzip, snappy, lz4"),
+        (None, "brotli", "unknown codec 'brotli' in any format"),
         ("v9", None, "there is no record format 'v9'"),
     ],
 )

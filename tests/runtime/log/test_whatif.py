@@ -192,7 +192,7 @@ def test_convert_tells_what_is_lost_once(logs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "no codec 'zstd' in v1"),
+        (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "unknown codec 'zstd' in v1"),
         (("whatif", "--to", "v9"), "there is no record format 'v9'"),
         (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
     ],

@@ -317,7 +317,7 @@ OBSTACLES = [
             (WithDict, "WithDict.unknown_tags is not a slot"),
             (WithProperty, "WithProperty.number is not a slot"),
             (Abstract, "Abstract can't be made empty"),
-            (WithSize, "objects of WithSize are laid out in another way"),
+            (WithSize, "objects of WithSize have an unsupported memory layout"),
         )
     ),
 ]

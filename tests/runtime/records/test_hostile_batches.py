@@ -246,7 +246,7 @@ INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
         (pack("gzip", INNER[:-1]), "length 24"),
         (pack("gzip", wrapper(1, 1, pack("gzip", INNER))), "a wrapper inside a wrapper"),
         (pack("gzip", bytes(build([Record(0, -1, b"k", b"v")], "v0").encode())), "magic 0"),
-        (b"", "gzip bytes that end early"),
+        (b"", "truncated gzip data"),
     ],
 )
 def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) -> None:

@@ -220,7 +220,7 @@ def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str)
     arguments = (paths, "v3") if job is whatif_logs else (paths, output)
     if job is export_logs and second:
         pytest.skip("an export keeps folders of several paths apart")
-    with pytest.raises((LogPathError, PipelineError), match=r"named (twice|2 times)|the same folder"):
+    with pytest.raises((LogPathError, PipelineError), match=r"given (twice|2 times)|the same folder"):
         job(None, *arguments)
     assert not output.exists()
 

@@ -115,7 +115,7 @@ def test_a_request_that_fails(store: Any, broker: Path, tmp_path: Path, kind: st
 
 
 def test_what_is_refused(store: Any, broker: Path, tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match=f"{URL}: .*work_folder, --work"):
+    with pytest.raises(PipelineError, match=f"{URL}: .*argument `work_folder`"):
         convert_logs(CLUSTER, broker, URL)
     with pytest.raises(PipelineError, match="a Path can't hold a URL"):
         convert_logs(HERE, broker, Path(URL))

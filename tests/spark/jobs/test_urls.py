@@ -190,7 +190,7 @@ def test_a_segment_that_changes_after_it_was_listed(
     original, data = CountedFileSystem.find, store.store[name].getvalue()
     for change, text in (
         (lambda: store.pipe(name, store.store[name].getvalue() + b"x"), "it was replaced or cut.*ETag"),
-        (lambda: store.rm(name), "there is no such file any more; the log changed while it was read, so read it again"),
+        (lambda: store.rm(name), "the file no longer exists; the log changed while it was read, so read it again"),
     ):
 
         def find(self: Any, *words: Any, change: Any = change, **options: Any) -> Any:
@@ -235,9 +235,9 @@ def test_two_urls_of_one_partition(store: Any, tmp_path: Path) -> None:
     put(store, SAMPLE, "/k")
     for paths in (["counted://k", "counted://k"], ["counted://k", "counted://k/orders-0"]):
         for job in (convert_logs, compact_logs):
-            with pytest.raises(TagwireError, match=r"^counted://k/orders-0: it is named twice"):
+            with pytest.raises(TagwireError, match=r"^counted://k/orders-0: it is given twice"):
                 job(NO_SPARK, paths, tmp_path / "out")
-        with pytest.raises(TagwireError, match=r"^counted://k/orders-0/0{20}\.log: it is named 2 times"):
+        with pytest.raises(TagwireError, match=r"^counted://k/orders-0/0{20}\.log: given 2 times"):
             whatif_logs(NO_SPARK, paths, "v3")
 
 
@@ -245,7 +245,7 @@ def test_two_urls_of_one_partition(store: Any, tmp_path: Path) -> None:
 def test_an_import_of_less_than_an_export(store: Any, tmp_path: Path) -> None:
     export_logs(NO_SPARK, SAMPLE, tmp_path / "archive")
     put(store, tmp_path / "archive", "/a")
-    for name, text in (("_exact/part-00000", "no such file"), ("_export.json", "imported as a whole folder")):
+    for name, text in (("_exact/part-00000", "no longer exists"), ("_export.json", "imported as a whole folder")):
         data = store.store.pop(f"/a/{name}")
         with pytest.raises(PipelineError, match=rf"MALFORMED_LOG_EXPORT\] counted://a/{name}: can't be read: .*{text}"):
             import_logs(NO_SPARK, "counted://a", tmp_path / "back")

@@ -181,7 +181,7 @@ def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"body": "struct"}, "api must say which"),
+        ({"body": "struct"}, "needs option api"),
         ({"bodyy": "json"}, "'body'"),
         ({"api": "Metdata"}, "MetadataRequest"),
     ],

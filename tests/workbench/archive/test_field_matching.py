@@ -68,7 +68,7 @@ def test_structs_are_paired_with_their_fields() -> None:
 
 def test_a_field_can_t_stand_for_two() -> None:
     newer = data("1-2", field("A", versions="0-1"), field("B", versions="2+"))
-    message = "FooData: FooData.whole stands where a does in one version, and where b stands in another; which of them"
+    message = "FooData: FooData.whole is at the position of a in one version, and of b in another"
     with pytest.raises(SpecError, match=re.escape(message)):
         pairs(newer, data("0-2", field("Whole")))
 

@@ -222,7 +222,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
 @pytest.mark.parametrize(
     ("newer", "older", "message"),
     [
-        (data("3"), data("0-1"), "FooData: validVersions would be 0-3 without [2], which no range of versions can say"),
+        (data("3"), data("0-1"), "FooData: validVersions would be 0-3 without [2], which is not one range of versions"),
         (
             data("2-3", field("A", versions="3+")),
             data("0-2", field("A", versions="0-1")),
@@ -243,7 +243,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         (
             data("1-2", field("A", versions="0-1"), field("B", versions="2+")),
             data("0-2", field("N")),
-            "FooData.n stands where a does in one version, and where b stands in another",
+            "FooData.n is at the position of a in one version, and of b in another",
         ),
         # a tag can't end
         (

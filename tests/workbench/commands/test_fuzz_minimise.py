@@ -101,7 +101,11 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
         (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is not a function"),
         (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
-        (["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"], 2, "do not say which version"),
+        (
+            ["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"],
+            2,
+            "do not identify the version",
+        ),
         (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
         (["--command", "c", "MetadataResponse", "x"], 2, "Invalid value for VERSION: 'x' is not a valid integer"),
         (["--command", "c", "--timeout", "nan"], 2, "expected a number of seconds from 0.01 to 1000000, got nan"),

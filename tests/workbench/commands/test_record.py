@@ -162,7 +162,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
         (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
         (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "0.0.0.0 is reachable from other machines"),
-        (["--to", "b:1", "-o", "old"], 1, "old is there already; a recording begins a new file"),
+        (["--to", "b:1", "-o", "old"], 1, "old exists already; a recording needs a new file"),
         (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
     ],
 )

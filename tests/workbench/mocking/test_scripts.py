@@ -325,7 +325,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
             "expected a path such as topics[0].name, got 'group_id[1",
         ),
         (RULE + "{raw: {$txt: x}}", ":3:18: there is no '$txt'; did you mean '$text'?"),
-        (RULE + "{raw: {$text: x, y: z}}", ":3:18: 'y' can't stand beside $text"),
+        (RULE + "{raw: {$text: x, y: z}}", ":3:18: 'y' can't be combined with $text"),
         (RULE + "{raw: {$hex: xx}}", ":3:18: expected hex, got 'xx'"),
         (RULE + "{raw: {$kept: it}}", ":3:18: no rule keeps 'it'; there are none"),
         (RULE + "{raw: {$request: x}}", ":3:18: x: HeartbeatRequest has no field 'x'"),

@@ -342,7 +342,7 @@ def test_a_protocol_whose_requests_do_not_say_what_they_are(tmp_path: Path, own_
     silent: Any = build_package(
         tmp_path, "silent", [header("RequestHeader", ("Trace", "int8"), *HEAD), header("ResponseHeader"), *FIND]
     )
-    with pytest.raises(ProxyError, match="a proxy can't tell what is asked"):
+    with pytest.raises(ProxyError, match="a proxy can't identify requests"):
         Recording(silent.registry)
 
 

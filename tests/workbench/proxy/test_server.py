@@ -292,7 +292,7 @@ def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     for host in ("127.0.0.1", "localhost"):
-        with pytest.raises(ProxyError, match=f"{host}:{port} is where the proxy itself listens"):
+        with pytest.raises(ProxyError, match=f"{host}:{port} is the address of the proxy itself"):
             asyncio.run(serve((host, port), port))
 
 
@@ -314,7 +314,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
     assert rows[0] == expected
     assert file.counts == {True: 200, False: 0}
-    with pytest.raises(ProxyError, match="is there already"):
+    with pytest.raises(ProxyError, match="exists already"):
         CaptureFile(path)
     assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
 

@@ -119,7 +119,7 @@ def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
         if message.spec["name"] == spec.name:
             raise SpecError(
                 f"{spec.origin}: {spec.name} is another message in newer releases ({message.origin}); "
-                "what tells them apart is component, type and apiKey",
+                "messages are identified by component, type and apiKey",
                 file=spec.origin,
             )
     messages.append(_Message(spec.component, spec.spec, spec.origin, {release: spec}))

@@ -35,8 +35,8 @@ class FieldPairing:
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
                 raise SpecError(
-                    f"{self.name}: {older.name}.{theirs.json_name} stands where {known} does in one version, and where "
-                    f"{ours.json_name} stands in another; which of them it is can't be told"
+                    f"{self.name}: {older.name}.{theirs.json_name} is at the position of {known} in one version, and "
+                    f"of {ours.json_name} in another, so it can't be matched with one field"
                 )
             inner, outer = _struct(ours.type), _struct(theirs.type)
             if inner is not None and outer is not None:

@@ -258,5 +258,5 @@ def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str
     versions = Versions(min(inside), max(inside))
     lacking = [version for version in versions if version in outside]
     if lacking:
-        raise SpecError(f"{where} would be {versions} without {lacking}, which no range of versions can say")
+        raise SpecError(f"{where} would be {versions} without {lacking}, which is not one range of versions")
     return versions

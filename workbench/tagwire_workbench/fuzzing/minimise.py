@@ -45,7 +45,7 @@ def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries
     Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
     """
     if not keeps(data):
-        raise NothingToKeepError("the input does not have the property that is to be kept")
+        raise NothingToKeepError("the input does not have the property to keep")
     search = _Search(data, keeps, framing, tries)
     while search.is_smaller():
         pass

@@ -221,7 +221,7 @@ def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
     row = FORMS[form]
     others = [key for key in value if key != form and key not in row.beside]
     if others:
-        raise ScriptValueError(f"{others[0]!r} can't stand beside {form}")
+        raise ScriptValueError(f"{others[0]!r} can't be combined with {form}")
     if not isinstance(value[form], row.kind):
         raise ScriptValueError(
             f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE if row.kind is str else ''}"

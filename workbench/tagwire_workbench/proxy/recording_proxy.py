@@ -49,7 +49,7 @@ class RecordingProxy:
         if not names_request(registry.request_header):
             raise ProxyError(
                 f"{registry!r}: its RequestHeader does not begin with RequestApiKey and RequestApiVersion in every "
-                "version, so a proxy can't tell what is asked"
+                "version, so a proxy can't identify requests"
             )
         self.server = Address(*server)
         self.registry = registry

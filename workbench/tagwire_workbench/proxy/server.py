@@ -41,7 +41,7 @@ async def serving(
     """Implement `RecordingProxy.serving`."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
-        raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; make another one")
+        raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; create another one")
     listeners = _Listeners(proxy, host, on_listening)
     try:
         try:
@@ -51,7 +51,7 @@ async def serving(
             text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any that is free"
             raise ProxyError(text) from None
         if listeners.is_ours(proxy.server, host):
-            raise ProxyError(f"{proxy.server} is where the proxy itself listens; give it the address of the server")
+            raise ProxyError(f"{proxy.server} is the address of the proxy itself; give the address of the server")
         yield address
     finally:
         await listeners.close()

@@ -30,7 +30,7 @@ cdef Imported take_array(object value):
     schema = <ArrowSchema_c *>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
     array = <ArrowArray_c *>PyCapsule_GetPointer(array_capsule, "arrow_array")
     if schema.release == NULL or array.release == NULL:
-        raise ColumnError(f"the array of a {type(value).__name__} was released already; hand out a new capsule each time")
+        raise ColumnError(f"the array of a {type(value).__name__} was released already; return a new capsule each time")
     made.type = TypeOf()
     made.type.c = schema[0]
     schema.release = NULL
@@ -46,7 +46,7 @@ cdef list take_stream(object value):
     capsule = value.__arrow_c_stream__()
     cdef ArrowStream_c *stream = <ArrowStream_c *>PyCapsule_GetPointer(capsule, "arrow_array_stream")
     if stream.release == NULL:
-        raise ColumnError(f"the stream of a {type(value).__name__} was released already; hand out a new capsule each time")
+        raise ColumnError(f"the stream of a {type(value).__name__} was released already; return a new capsule each time")
     if stream.get_schema(stream, &type_of.c) != 0:
         raise stream_error(stream)
     chunks = []
@@ -166,7 +166,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
-        raise ColumnError(f"{what}: an array of {array.length} values from {array.offset} on")
+        raise ColumnError(f"{what}: invalid array of length {array.length} and offset {array.offset}")
     if schema.dictionary != NULL or array.dictionary != NULL:
         raise ColumnError(f"{what} is dictionary-encoded; decode the dictionary first (in pyarrow: array.dictionary_decode())")
     s.length = array.length
@@ -181,7 +181,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
         raise ColumnError(f"{what}: expected {fitting(wanted)}, got the Arrow type {type_name(format)!r}")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
-        raise ColumnError(f"{what}: {array.n_buffers} buffers in an array of the type {format!r}, which has {needed}")
+        raise ColumnError(f"{what}: expected {needed} buffers for the type {format!r}, got {array.n_buffers}")
     s.valid = <const uint8_t *>array.buffers[0] if array.null_count != 0 else NULL
     if needed > 1:
         s.values = <const uint8_t *>array.buffers[1]
@@ -206,7 +206,7 @@ cdef list version_chunks(object versions, list rows):
     lengths = [[(<Imported>each).c.length for each in arrays] for arrays in (rows, chunks)]
     if lengths[0] != lengths[1]:
         raise ColumnError(
-            f"rows come in arrays of {lengths[0][:5]}, versions in arrays of {lengths[1][:5]}; make them alike, "
-            "for example by combining the chunks of both"
+            f"the lengths of the row arrays are {lengths[0][:5]}, but those of the version arrays {lengths[1][:5]}; "
+            "combine the chunks of both"
         )
     return chunks

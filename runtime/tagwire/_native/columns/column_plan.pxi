@@ -99,7 +99,7 @@ cdef class Table:
         self.plans = <const tw_struct **>block.at
         for version, layout in layouts.items():
             if layout.root.has_rules:
-                raise NotNative(f"{layout} has rules over several fields, which native columns do not hold against bytes")
+                raise NotNative(f"{layout} has rules over several fields, which native columns can't check")
             made = ColumnBuilder(shape, layout, column)
             self.kept.append(made)
             self.plans[version - self.low] = made.root
@@ -125,8 +125,8 @@ cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:
-        raise ColumnError(f"{name}: row {row}: the array's offsets contradict its buffers; it is damaged")
+        raise ColumnError(f"{name}: row {row}: the array is damaged: its offsets do not fit its buffers")
     raise ColumnError(
-        f"{name}: up to row {row} a column takes more than {most} elements or bytes, "
-        "the most that the offsets of an Arrow list or string can say; take fewer rows at once"
+        f"{name}: up to row {row}, a column takes more than {most} elements or bytes, the limit of Arrow's 32-bit "
+        "offsets; pass fewer rows at once"
     )

@@ -31,7 +31,7 @@ cdef class Sources:
             self.fix_children(index)
         elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
             if schema.n_children != 1:
-                raise ColumnError(f"{path}: a list of {schema.n_children} children")
+                raise ColumnError(f"{path}: expected 1 child of a list, got {schema.n_children}")
             source.child = &self.at[index + 1]
             self.bind(index + 1, schema.children[0], array.children[0], 0, path + "[]")
         elif source.kind == TW_SOURCE_STRUCT:
@@ -116,7 +116,7 @@ cdef class Sources:
         if source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
             return self.tags(index, at, path) if column.format == "+m" else self.elements(index, at, path)
         if tw_source_bytes(source, at, &data, &size) < 0:
-            raise ColumnError("the array's offsets contradict its buffers; it is damaged")
+            raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
             return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
@@ -141,7 +141,7 @@ cdef class Sources:
     cdef object range(self, int32_t index, int64_t at):
         cdef int64_t first = 0, count = 0
         if tw_source_elements(&self.at[index], at, &first, &count) < 0:
-            raise ColumnError("the array's offsets contradict its buffers; it is damaged")
+            raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         return range(first, first + count)
 
     cdef tuple elements(self, int32_t index, int64_t at, list path):

@@ -44,7 +44,7 @@ cdef class RecordPlan(Owner):
         self.words = words
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
-            raise NotNative(f"the head of {format.name} has {self.c.head.items_count} items")
+            raise NotNative(f"the batch header of {format.name} has {self.c.head.items_count} items")
         layout = format.outline if is_outline else format.header
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.head_sinks = self.head_sinks()

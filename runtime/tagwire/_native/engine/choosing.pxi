@@ -27,9 +27,9 @@ cdef class Choosing(Owner):
         self.whole = not paths.way
         self.drop = drop
         if plan.has_rules:
-            raise NotNative(f"{layout} has rules over several fields, which are held against whole structs")
+            raise NotNative(f"{layout} has rules over several fields, which must be checked on whole structs")
         if plan.framed or self.width > TW_MOST_COLUMNS:
-            raise NotNative(f"{self.width} paths into {layout}; the engine takes {TW_MOST_COLUMNS} of messages")
+            raise NotNative(f"{self.width} paths into {layout}; at most {TW_MOST_COLUMNS} are supported, and only in messages")
         self.root = self.choice(layout.root, plan.root, paths.root)
 
     # ------------------------------------------------------------ making
@@ -40,7 +40,7 @@ cdef class Choosing(Owner):
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
         if s.length != TW_NO_LENGTH:
-            raise NotNative(f"a length stands before {layout.name}")
+            raise NotNative(f"{layout.name} is preceded by a length")
         choice.plan = s
         choice.items_count = s.items_count
         choice.chosen = chosen

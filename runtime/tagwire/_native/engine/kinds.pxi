@@ -68,7 +68,7 @@ cdef int kind_of(object wire) except -1:
         return TW_BLOCK
     kinds = KINDS.get((wire.family, wire.width))
     if wire.is_enum and wire.is_closed:
-        raise NotNative(f"native columns refuse no numbers of the closed register {wire.enum.__name__}")
+        raise NotNative(f"native columns can't reject unknown numbers of the closed register {wire.enum.__name__}")
     if kinds is None:
         raise NotNative(f"native code has no wire type {wire.name}")
     return kinds[wire.low < 0]

@@ -35,7 +35,7 @@ cdef int check_class(object cls) except -1:
     if not isinstance(cls, type):
         raise NotNative(f"{cls!r} is not a class")
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
-        raise NotNative(f"objects of {cls.__name__} are laid out in another way")
+        raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout")
     try:
         object.__new__(cls)
     except TypeError as fault:
@@ -58,7 +58,7 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
         raise NotNative(f"{cls.__name__}.{name} is not empty in a new object")
     setattr(probe, name, mark)
     if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"{cls.__name__}.{name} is not where its class says")
+        raise NotNative(f"{cls.__name__}.{name} is not at the offset that its class gives")
     return 0
 
 
@@ -139,7 +139,7 @@ cdef bint can_move_views() except -1:
 
 cdef int check_uuid_class(object cls) except -1:
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
-        raise NotNative("uuid.UUID is laid out in another way")
+        raise NotNative("uuid.UUID has an unsupported memory layout")
     return 0
 
 
@@ -150,5 +150,5 @@ cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
     mark = object()
     getattr(cls, name).__set__(probe, mark)
     if slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__ or TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"uuid.UUID.{name} is not where its class says")
+        raise NotNative(f"uuid.UUID.{name} is not at the offset that its class gives")
     return slot

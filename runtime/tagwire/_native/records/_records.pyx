@@ -92,7 +92,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     cdef tw_line_head line_head
     cdef int64_t expected
     if most < 0:
-        raise ValueError(f"lines of at most {most} bytes")
+        raise ValueError(f"expected a line limit of 0 or more bytes, got {most}")
     line_head.data, line_head.size, line_head.is_text = head, len(head), is_text
     out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
@@ -186,7 +186,7 @@ cdef class Rows:
         self.place(&self.rows.headers, self.count, valid, first)
         self.ends(&self.rows.headers, self.count, ends)
         if self.count and self.rows.headers.ends[first + self.count] > count:
-            raise ValueError(f"headers to {self.rows.headers.ends[first + self.count]} of {count}")
+            raise ValueError(f"header index {self.rows.headers.ends[first + self.count]} is out of range; there are {count} headers")
         self.bytes(&self.rows.header_keys, count, keys)
         self.bytes(&self.rows.header_values, count, values)
         return 0
@@ -218,7 +218,7 @@ cdef class Rows:
 
     cdef int place(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
         if first < 0 or count < 0 or first > (INT64_MAX >> 4) - count:
-            raise ValueError(f"{count} rows from {first} on")
+            raise ValueError(f"invalid range of {count} rows from row {first}")
         column.first = first
         if valid is not None:
             column.valid = self.held(valid, (first + count + 7) // 8)

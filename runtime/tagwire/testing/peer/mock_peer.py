@@ -79,7 +79,7 @@ class MockPeer:
             text = "has no stable version; name some" if versions is None else f"has none of the versions {versions}"
             raise PeerError(f"{cls.NAME} {text}; known are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
-            raise PeerError(f"on({cls.NAME}): times: expected an integer from 1 on, got {shown(times)}")
+            raise PeerError(f"on({cls.NAME}): times: expected an integer of 1 or more, got {shown(times)}")
         return Rule(
             cls,
             response,

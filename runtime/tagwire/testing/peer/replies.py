@@ -111,9 +111,9 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "fields": (_is_named, "a mapping of paths to values"),
     "unknown_tags": (_is_tags, f"a mapping of tags from 0 to {UVARINT_MAX} to bytes"),
     "delay": (_is_seconds, f"a number of seconds from 0 to {_LONGEST}"),
-    "behind": (_is_int, "an integer from 0 on"),
-    "split_at": (_is_offsets, "a list or range of offsets from 0 on"),
-    "cut_at": (lambda value: value is None or _is_int(value), "an integer from 0 on"),
+    "behind": (_is_int, "an integer of 0 or more"),
+    "split_at": (_is_offsets, "a list or range of offsets of 0 or more"),
+    "cut_at": (lambda value: value is None or _is_int(value), "an integer of 0 or more"),
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
     "close": (lambda value: isinstance(value, bool), "True or False"),
 }

@@ -52,10 +52,10 @@ class Rule:
         """
         __tracebackhide__ = True
         if self._answers:
-            raise PeerError(f"{self}: the rule has answers already; make another one with `on`, which then answers")
+            raise PeerError(f"{self}: this rule already has answers; add another rule with `on`")
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if not answers:
-            raise PeerError(f"{self}: the sequence of answers is empty")
+            raise PeerError(f"{self}: the list of answers is empty")
         unknown = [name for name in faults if name not in Reply.__dataclass_fields__ or name == "message"]
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")

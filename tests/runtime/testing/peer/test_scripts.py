@@ -216,7 +216,7 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
         (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
         (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
         ("text", "expected a response, a Reply or None, got 'text'"),
-        ([], "the sequence of answers is empty"),
+        ([], "the list of answers is empty"),
     ],
 )
 def test_what_is_no_answer_is_refused_at_once(peer: MockPeer, made: Any, said: str) -> None:
@@ -245,13 +245,13 @@ def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
         ({"delay": float("nan")}, "delay: expected a number of seconds"),
         ({"delay": True}, "delay: expected a number of seconds"),
         ({"raw": "abc"}, "raw: expected bytes or None, got 'abc'"),
-        ({"behind": -1}, "behind: expected an integer from 0 on, got -1"),
+        ({"behind": -1}, "behind: expected an integer of 0 or more, got -1"),
         ({"behind": "x"}, "behind: expected "),
-        ({"cut_at": -1}, "cut_at: expected an integer from 0 on"),
-        ({"cut_at": 3.0}, "cut_at: expected an integer from 0 on"),
+        ({"cut_at": -1}, "cut_at: expected an integer of 0 or more"),
+        ({"cut_at": 3.0}, "cut_at: expected an integer of 0 or more"),
         ({"version": 1.0}, "version: expected a version from 0 to 32767, got 1.0"),
         ({"version": 32768}, "version: expected "),
-        ({"split_at": 4}, "split_at: expected a list or range of offsets from 0 on, got 4"),
+        ({"split_at": 4}, "split_at: expected a list or range of offsets of 0 or more, got 4"),
         ({"split_at": [1, -1]}, "split_at: expected "),
         ({"split_at": range(9, -9, -1)}, "split_at: expected "),
         ({"close": 1}, "close: expected True or False, got 1"),
@@ -273,7 +273,7 @@ def test_faults_have_kinds_and_bounds(peer: MockPeer, fault: dict[str, Any], exp
 
 def test_a_rule_has_one_reply(peer: MockPeer) -> None:
     rule = peer.on(kafka.HeartbeatRequest).reply(OK)
-    with pytest.raises(PeerError, match="the rule has answers already; make another one with `on`"):
+    with pytest.raises(PeerError, match="this rule already has answers; add another rule with `on`"):
         rule.reply([OK, OK])
 
 
@@ -282,8 +282,8 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
     [
         ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; known are 0-4"),
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
-        ({"times": 0}, "on(HeartbeatRequest): times: expected an integer from 1 on, got 0"),
-        ({"times": "1"}, "times: expected an integer from 1 on, got '1'"),
+        ({"times": 0}, "on(HeartbeatRequest): times: expected an integer of 1 or more, got 0"),
+        ({"times": "1"}, "times: expected an integer of 1 or more, got '1'"),
     ],
 )
 def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any], said: str) -> None:

@@ -186,9 +186,9 @@ def test_changes_are_told() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, "do not say which message they are"),
-        ({"message": kafka.HeartbeatRequest}, "do not say which version of HeartbeatRequest they are"),
-        ({"prefix": "key"}, "does not say the message; give a kind"),
+        ({}, "do not identify the message"),
+        ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
+        ({"prefix": "key"}, "does not identify the message; give a kind"),
         ({"prefix": "both"}, "prefix: expected size, key or None, got 'both'"),
         ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
@@ -205,5 +205,5 @@ def test_what_there_is_not() -> None:
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
     with pytest.raises(FramingError, match="there is no rule 'none'"):
         mutator.mutate(b"", 1, rule="none")
-    with pytest.raises(FramingError, match="has a place for a tag twice"):
+    with pytest.raises(FramingError, match="no mutation of kind a tag twice is possible"):
         mutator.mutate(b"", 1, rule="a tag twice")

@@ -76,7 +76,7 @@ class Mutator:
                 return made
             read = None if chosen != "near" else read
         if max_size is None:
-            raise FramingError(f"none of these messages has a place for {rule or chosen}")
+            raise FramingError(f"no mutation of kind {rule or chosen} is possible in these messages")
         near = self._near(data, read, random)
         return near._replace(data=near.data[:max_size])
 
