@@ -1,4 +1,4 @@
-"""Path arguments. For all commands, a path that is missing or can't be read is a usage error with the same wording."""
+"""Path arguments for all commands. A missing or unreadable path is a usage error, always with the same wording."""
 
 import errno
 import os

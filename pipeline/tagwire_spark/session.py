@@ -35,7 +35,7 @@ _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.s
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    By default, local workers run the driver's interpreter; remove `spark.pyspark.python` if they need another one.
+    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if workers have theirs at another path.
     Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark
     searches for sources with the `python3` on the path, which may be another interpreter, so PYSPARK_PYTHON is set in
     the environment unless it is already set.

@@ -67,7 +67,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
     """Return the mask of rows with a message but no version; None if there is no such row.
 
-    Raises PipelineError for the first such row, unless `permissive`; then the caller reports an error in each such row.
+    Raises PipelineError for the first such row, unless `permissive`; then the caller makes such rows null.
     """
     if not version.null_count:
         return None

@@ -104,7 +104,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Return whether the store itself checks put conditions. For stores other than S3, fsspec checks before the put."""
+    """Return whether the store itself checks put conditions. For other stores than S3, fsspec checks before the put."""
     return hasattr(system, "call_s3")
 
 

@@ -145,7 +145,7 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch that the tasks wrote; None if there were no tasks."""
+    """Return the micro-batch that the tasks wrote; None if no task has finished."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 

@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the open transactions of a log to which batches of a format are appended. Raises PipelineError."""
+    """Return the transactions of a log to which batches of a format are appended. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:

@@ -43,7 +43,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch that a write's options name, on a worker; None if they name none. Raises PipelineError."""
+    """Return the micro-batch in a write's options, on a worker; None without option batchId. Raises PipelineError."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()

@@ -159,7 +159,7 @@ _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return the position of a batch's offset within the batch; None if changing only that offset would be wrong."""
+    """Return the position of a batch's offset within the batch; None if other bytes would have to change as well."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 

@@ -1,7 +1,7 @@
 """Check the options and columns of a write to `kafka_log`.
 
 The columns have the names that reading gives them, so rows that were read can be written. Only `value` is required. An
-option sets a property of all records, a column of each record; without either, records get a producer's defaults.
+option sets a value for all records, a column for each record. Without either, records get a producer's defaults.
 """
 
 from typing import Any, Final, NamedTuple
