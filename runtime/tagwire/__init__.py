@@ -24,8 +24,7 @@ from tagwire.lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire import captures, connection, sasl
-    from tagwire.connection import AnswerError
-    from tagwire.drivers import PeerConnectionError
+    from tagwire.connection import AnswerError, PeerConnectionError
     from tagwire.drivers.asynchronous import connect_async
     from tagwire.drivers.blocking import connect
     from tagwire.errors import (
@@ -116,8 +115,7 @@ __all__ = [
 
 _MODULES = {
     "tagwire.captures": ("captures",),
-    "tagwire.connection": ("AnswerError", "connection"),
-    "tagwire.drivers": ("PeerConnectionError",),
+    "tagwire.connection": ("AnswerError", "PeerConnectionError", "connection"),
     "tagwire.sasl": ("sasl",),
     "tagwire.drivers.asynchronous": ("connect_async",),
     "tagwire.drivers.blocking": ("connect",),

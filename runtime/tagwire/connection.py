@@ -25,7 +25,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.registry import Registry
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "AnswerError", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
 
-Steps: TypeAlias = "Generator[bytes | float, Answer | None, Any]"
-"""Steps for a driver: send the yielded bytes and pass back the answer, or wait for the yielded number of seconds."""
+Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
+"""Steps for a driver: send bytes, wait for the response to a request, or pause for seconds, until `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
@@ -42,12 +42,18 @@ _HANDSHAKES: Final = 3
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
+_MOST_WAITING: Final = 64
+"""The number of requests that `Connection.asking_all` sends before it waits for an answer."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS"), (b"\x16\x03", "TLS"))
 """The first bytes of other protocols. Read as a frame size, they exceed the limit."""
 
 
 class UnusableConnectionError(TagwireError):
     """Raised on a connection whose peer sent bytes that can't be read; open a new connection."""
+
+
+class PeerConnectionError(UnusableConnectionError):
+    """Raised if a peer can't be reached, does not answer in time, or has closed the connection."""
 
 
 class AnswerError(TagwireError):
@@ -76,14 +82,28 @@ class Asked(NamedTuple):
     """The position of the frame size in the bytes that the client sent."""
 
 
+class Sent(Asked):
+    """A request that a client sent, and that waits for a response."""
+
+    response: Any = None
+    arrival: Any = None
+    """For drivers: an event that is set when the response arrives."""
+
+
 class Answer(NamedTuple):
     """A response and the request that it answers."""
 
-    request: Asked
+    request: Sent
     message: Any
     version: int
     """The version of the response; a fallback (`Message.FALLBACK`) differs from the request's version."""
     header: Any
+
+
+class Done(NamedTuple):
+    """The last step of a call, and its result."""
+
+    result: Any
 
 
 class _Side:
@@ -97,7 +117,7 @@ class _Side:
         self._splitter = FrameSplitter(max_size=max_size)
 
     def _receive(self, data: bytes | memoryview) -> list[Any]:
-        self._check()
+        self.check()
         found: list[Any] = []
         at = self._splitter.offset
         try:
@@ -120,7 +140,8 @@ class _Side:
     def _read(self, frame: bytes, offset: int) -> Any:
         raise NotImplementedError
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise the error that makes the connection unusable, if any."""
         if self.error is not None:
             raise self.error
 
@@ -147,12 +168,12 @@ class Connection(_Side):
         self.client_id = client_id
         self.versions = dict(versions or {})
         """The versions of each API that the peer has; empty before it announces them."""
-        self.sent: Asked | None = None
+        self.sent: Sent | None = None
         """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
         """By request: the highest common version if encoding in it drops nothing silently, else -1."""
         self._has_announced = versions is not None
-        self._pairing = Pairing[Asked](registry)
+        self._pairing = Pairing[Sent](registry)
         self._next_id = 0
         self._header_names = registry.request_header.__slots__
         self._announcement = announcement_of(registry)
@@ -167,6 +188,10 @@ class Connection(_Side):
         """The number of requests that wait for a response."""
         return len(self._pairing)
 
+    def unanswered(self) -> Iterator[Sent]:
+        """Yield the requests that wait for a response."""
+        return self._pairing.rest()
+
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, with size and header.
 
@@ -174,13 +199,13 @@ class Connection(_Side):
         announced its versions, the highest stable version that can. Raises NoCommonVersionError,
         LossyVersionsError, EncodeError, UnusableConnectionError.
         """
-        self._check()
+        self.check()
         if version is None:
             version, frame = self._best(request)
         else:
             frame = self._encoded(request, version)
         number = self._next_id
-        asked = Asked(request, version, number if self._pairing.has_ids else None)
+        asked = Sent(request, version, number if self._pairing.has_ids else None)
         self.sent = asked if self._pairing.ask(None, frame, asked) else None
         self._next_id = (number + 1) & 0x7FFFFFFF
         return len(frame).to_bytes(4, "big") + frame
@@ -189,9 +214,24 @@ class Connection(_Side):
         """Take bytes from the peer, and return the completed answers; empty bytes mean the end of the stream.
 
         Bytes that can't be read make the connection unusable: answers before them are returned, `error` is set, and the
-        next call raises UnusableConnectionError.
+        next call raises UnusableConnectionError. The end of the stream does the same.
         """
-        return self._receive(data)
+        found = self._receive(data)
+        if not data:
+            self.close("the peer closed the connection")
+        return found
+
+    def close(self, reason: str = "the connection is closed") -> UnusableConnectionError:
+        """Make the connection unusable, unless it is already, and return the error that later calls raise."""
+        if self.error is None:
+            how, hint = self._announcement, "; connect again"
+            if how is not None and any(how.request == each.message.NAME for each in self.unanswered()):
+                hint = (
+                    " after the request for its versions: if it uses TLS on this port, pass `ssl`; if it does not have "
+                    f"{how.request}, pass `versions`; or it uses another protocol"
+                )
+            self.error = PeerConnectionError(reason + hint)
+        return self.error
 
     def handshake(self) -> bytes | None:
         """Return the bytes of the request for the peer's versions; None if they are known, or the protocol can't ask.
@@ -211,30 +251,58 @@ class Connection(_Side):
         for rest in reversed(range(_HANDSHAKES)):
             data = self.handshake()
             if data is None:
-                return
-            answer = yield data
-            assert answer is not None
-            if not self.has_versions and (not rest or answer.version == answer.request.version):
-                raise AnswerError(answer.message, self.registry.errors(answer.message))
+                break
+            response = yield from self._exchanging(data)
+            if not self.has_versions and not (rest and self._is_fallback(response)):
+                raise AnswerError(response, self.registry.errors(response))
+        yield Done(None)
 
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
-        """Yield the steps of a request, and return the response; None for a request that gets no response.
+        """Yield the steps of a request, whose result is the response; None for a request that gets no response.
 
         The default version is the highest that loses nothing. With `retry`, a request whose errors are all retriable is
         sent again, with pauses of up to that many seconds in all; with `check`, an answer with errors raises
         AnswerError.
         """
         for pause in pauses(retry):
-            answer = yield self.send(request, version)
-            if answer is None:
-                return None
-            errors = self.registry.errors(answer.message) if check or pause else ()
+            response = yield from self._exchanging(self.send(request, version))
+            errors = self.registry.errors(response) if response is not None and (check or pause) else ()
             if pause and errors and all(each.is_retriable for each in errors):
                 yield pause
             elif check and errors:
-                raise AnswerError(answer.message, errors)
+                raise AnswerError(response, errors)
             else:
-                return answer.message
+                yield Done(response)
+                return
+
+    def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
+        """Yield the steps to send requests without waiting for each response; the result is the list of responses."""
+        sent = []
+        for request in requests:
+            data = self.send(request, version)
+            sent.append(self.sent)
+            yield data
+            if self.waiting > _MOST_WAITING:  # a peer stops reading if nobody reads its answers
+                yield next(self.unanswered())
+        responses = []
+        for each in sent:
+            responses.append((yield from self._awaiting(each)))
+        yield Done(responses)
+
+    def _exchanging(self, data: bytes) -> Generator[bytes | Sent, None, Any]:
+        """Yield the steps to send the last request and to get its response; None for a request that gets none."""
+        sent = self.sent
+        yield data
+        return (yield from self._awaiting(sent))
+
+    def _awaiting(self, sent: Sent | None) -> Generator[Sent, None, Any]:
+        if sent is None:
+            return None
+        yield sent
+        response, sent.response = sent.response, None  # `self.sent` would keep it in memory until the next request
+        if response is None:
+            self.check()
+        return response
 
     def _best(self, request: Message) -> tuple[int, bytes]:
         """Return the version to send a request in, and the frame."""
@@ -276,6 +344,7 @@ class Connection(_Side):
             raise UnusableConnectionError(f"{cls.NAME} has no API key")
         found = self.registry.decode_response(frame, cls.API_KEY, request.version, limits=self.limits)
         answer = Answer(request, found.message, found.version, found.header)
+        request.response = found.message
         how = self._announcement
         if how is not None and how.request == cls.NAME:
             self._announced(answer, announced_versions(how, found.message))
@@ -283,15 +352,19 @@ class Connection(_Side):
 
     def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
         """Store the announced versions. A fallback response may list only one API: the one that asks for versions."""
-        fallback = type(answer.message).FALLBACK
-        error = getattr(answer.message, answer.message.FIELDS[0].name)
-        is_fallback = fallback is not None and error == fallback[1]
+        is_fallback = self._is_fallback(answer.message)
         key = type(answer.request.message).API_KEY
         if is_fallback and key is not None and key not in versions:
             versions = {**versions, key: Versions(0, 0)}  # KIP-511: every peer has version 0
         self.versions.update(versions)
         self._usual_versions.clear()
+        error = getattr(answer.message, answer.message.FIELDS[0].name)
         self._has_announced = self._has_announced or (not is_fallback and not error)
+
+    def _is_fallback(self, response: Message) -> bool:
+        """Whether the peer does not have the version of the request."""
+        fallback = type(response).FALLBACK
+        return fallback is not None and getattr(response, response.FIELDS[0].name) == fallback[1]
 
 
 class ServerConnection(_Side):

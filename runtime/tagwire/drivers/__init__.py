@@ -3,36 +3,66 @@
 They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
 """
 
+from __future__ import annotations
+
 import errno
 import os
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.addresses import Address
-from tagwire.errors import TagwireError
+from tagwire.connection import PeerConnectionError
 
-READ_SIZE: Final = 1 << 18
-"""The maximum number of bytes to read at once."""
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
 
+    from tagwire.connection import Connection, Steps
+    from tagwire.message.base import Message
 
-class PeerConnectionError(TagwireError):
-    """Raised if a peer can't be reached, does not answer in time, or has closed the connection."""
-
-
-def address_of(address: str | tuple[str, int]) -> Address:
-    """Return the host and port of an address. Raises AddressError."""
-    return Address.parse(address) if isinstance(address, str) else Address(*address)
+_READ_SIZE: Final = 1 << 18
 
 
-def unreachable(address: Address, error: OSError) -> PeerConnectionError:
-    """Return the error for a connection that could not be made."""
-    reason = reason_of(error) or "it did not answer in time"
-    is_handshake = isinstance(error, ConnectionResetError) or "SSL" in reason
-    hint = "; does the peer use TLS on this port?" if is_handshake and "CERTIFICATE" not in reason else ""
-    return PeerConnectionError(f"{address} can't be reached: {reason}{hint}")
+class BasePeer:
+    """The calls of a connection to a peer. In asyncio they return coroutines."""
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        self.connection = connection
+        self._timeout = timeout
+        self._late = f"no answer came within {timeout:g} s"
+        self._buffer = memoryview(bytearray(_READ_SIZE))
+
+    def carry_out(self, steps: Steps) -> Any:
+        """Carry out the steps of a connection, and return their result."""
+        raise NotImplementedError
+
+    def get_buffer(self, sizehint: int = -1) -> memoryview:
+        """Return the memory to receive bytes into; asyncio has a hint."""
+        return self._buffer
+
+    def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
+        """Send a request and return the response; see `Connection.asking` for the arguments. Raises AnswerError."""
+        return self.carry_out(self.connection.asking(request, version, check=check, retry=retry))
+
+    def ask_all(self, requests: Iterable[Message], version: int | None = None) -> Any:
+        """Send requests without waiting for each response, and return the list of responses in the same order."""
+        return self.carry_out(self.connection.asking_all(requests, version))
 
 
-def reason_of(error: OSError) -> str:
+@contextmanager
+def reaching(address: str | tuple[str, int]) -> Generator[Address]:
+    """Yield the host and port of an address; a socket error means that it can't be reached. Raises AddressError."""
+    where = Address.parse(address) if isinstance(address, str) else Address(*address)
+    try:
+        yield where
+    except OSError as error:
+        reason = reason_of(error) or "it did not answer in time"
+        is_handshake = isinstance(error, ConnectionResetError) or "SSL" in reason
+        hint = "; does the peer use TLS on this port?" if is_handshake and "CERTIFICATE" not in reason else ""
+        raise PeerConnectionError(f"{where} can't be reached: {reason}{hint}") from None
+
+
+def reason_of(error: Exception) -> str:
     """Return the text of an error without its number."""
     if isinstance(error, ConnectionError):
         return os.strerror(error.errno or errno.ECONNRESET)
-    return error.strerror or str(error)
+    return getattr(error, "strerror", None) or str(error)

@@ -6,17 +6,15 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tagwire.connection import Answer, Connection
-from tagwire.drivers import READ_SIZE, PeerConnectionError, address_of, reason_of, unreachable
-from tagwire.errors import TagwireError
+from tagwire.connection import Connection, Done, Sent, UnusableConnectionError
+from tagwire.drivers import BasePeer, reaching, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator
     from ssl import SSLContext
 
     from tagwire.connection import Steps
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Message
 
 
 @asynccontextmanager
@@ -25,13 +23,10 @@ async def connect_async(
     *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,
 ) -> AsyncGenerator[AsyncPeer]:  # fmt: skip
     """Connect as `tagwire.connect` does: `async with tagwire.connect_async(...) as peer: await peer.ask(...)`."""
-    where = address_of(address)
     peer = AsyncPeer(Connection(registry, client_id, **options), timeout)
-    try:
+    with reaching(address) as where:
         async with asyncio.timeout(timeout):
-            await asyncio.get_running_loop().create_connection(lambda: peer, *where, ssl=ssl)
-    except OSError as error:  # includes TimeoutError
-        raise unreachable(where, error) from None
+            peer.transport, _ = await asyncio.get_running_loop().create_connection(lambda: peer, *where, ssl=ssl)
     try:
         await peer.carry_out(peer.connection.negotiating())
         yield peer
@@ -39,96 +34,63 @@ async def connect_async(
         await peer.close()
 
 
-class AsyncPeer(asyncio.BufferedProtocol):
-    """A connection to a peer. Tasks may use it concurrently: requests are sent in the order of the calls."""
+class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
+    """A connection to a peer. Tasks may use it concurrently. If a task is cancelled, its answers are dropped."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
-        self.connection = connection
-        self._timeout = timeout
-        self._transport = asyncio.Transport()
-        self._buffer = memoryview(bytearray(READ_SIZE))
-        self._waiting: dict[int, asyncio.Future[Answer]] = {}
-        """By the `id` of the request, which the connection keeps alive until the answer arrives."""
-        self._failure: TagwireError | None = None
-        self._has_room, self._is_lost = asyncio.Event(), asyncio.Event()
+        super().__init__(connection, timeout)
+        self.transport = asyncio.Transport()
+        self._lost = asyncio.get_running_loop().create_future()
+        self._has_room = asyncio.Event()
         self._has_room.set()
-
-    async def ask(
-        self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0
-    ) -> Any:
-        """Send a request and return the response; see `Peer.ask`. If the task is cancelled, the answer is dropped."""
-        return await self.carry_out(self.connection.asking(request, version, check=check, retry=retry))
-
-    async def ask_all(self, requests: Iterable[Message], version: int | None = None) -> list[Any]:
-        """Send requests without waiting for each answer, and return the responses in the same order."""
-        return [*await asyncio.gather(*(self.ask(each, version) for each in requests))]
 
     async def close(self) -> None:
         """Flush the output, and close the connection. Requests that still wait raise PeerConnectionError."""
-        self._fail("the connection is closed")
-        self._transport.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._is_lost.wait(), self._timeout)
-        self._transport.abort()
+        self._fail()
+        self.transport.close()
+        await asyncio.wait([self._lost], timeout=self._timeout)
+        self.transport.abort()
 
     async def carry_out(self, steps: Steps) -> Any:
         """Carry out the steps of a connection, and return their result."""
-        answer = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration as end:
-                return end.value
-            answer = await (self._exchange(step) if isinstance(step, bytes) else asyncio.sleep(step))
+        for step in steps:
+            if isinstance(step, Done):
+                return step.result
+            if isinstance(step, bytes):
+                if self.connection.sent is not None:
+                    self.connection.sent.arrival = asyncio.Event()
+                self.transport.write(step)
+                await self._wait(self._has_room)
+            elif isinstance(step, Sent):
+                await self._wait(step.arrival)
+            else:
+                await asyncio.sleep(step)
 
-    async def _exchange(self, data: bytes) -> Answer | None:
-        if self._failure is not None:
-            raise self._failure
-        loop, sent = asyncio.get_running_loop(), self.connection.sent
-        timer = loop.call_later(self._timeout, self._fail, f"no answer came within {self._timeout:g} s")
-        self._transport.write(data)
+    async def _wait(self, event: asyncio.Event) -> None:
+        timer = asyncio.get_running_loop().call_later(self._timeout, self._fail, self._late)
         try:
-            if sent is None:
-                await self._has_room.wait()
-                return None
-            return await self._waiting.setdefault(id(sent), loop.create_future())
+            await event.wait()
         finally:
             timer.cancel()
-            self._waiting.pop(id(sent), None)
 
-    def _fail(self, reason: str | TagwireError) -> None:
-        error = reason if isinstance(reason, TagwireError) else PeerConnectionError(f"{reason}; connect again")
-        self._failure = self._failure or error
-        self._has_room.set()
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(self._failure)
-                future.exception()  # avoids a warning if nobody awaits the future
+    def _fail(self, reason: str = "the connection is closed") -> None:
+        self.connection.close(reason)
+        for event in (self._has_room, *(each.arrival for each in self.connection.unanswered())):
+            event.set()
 
-    def connection_made(self, transport: Any) -> None:  # the methods from here on are called by asyncio
-        self._transport = transport
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Pass answers to the tasks that wait for them; zero bytes mean the end of the stream."""
-        try:
+    def buffer_updated(self, nbytes: int) -> None:  # asyncio calls get_buffer and the methods from here on
+        """Wake the tasks whose answers came; zero bytes mean the end of the stream."""
+        with suppress(UnusableConnectionError):
             for answer in self.connection.receive(self._buffer[:nbytes]):
-                future = self._waiting.get(id(answer.request))
-                if future is not None and not future.done():
-                    future.set_result(answer)
-        except TagwireError as error:
-            self._fail(error)
+                answer.request.arrival.set()
         if self.connection.error is not None:
-            self._fail(self.connection.error)
+            self._fail()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if exc is None:
-            self.buffer_updated(0)
-        lost = reason_of(exc) if isinstance(exc, OSError) else exc
-        self._fail("the peer closed the connection" if exc is None else f"the connection was lost: {lost}")
-        self._is_lost.set()
+        if exc is not None:
+            self.connection.close(f"the connection was lost: {reason_of(exc)}")
+        self.buffer_updated(0)
+        self._lost.set_result(None)
 
     def pause_writing(self) -> None:
         self._has_room.clear()

@@ -121,8 +121,10 @@ def test_a_peer_that_is_not_there(driver: Any) -> None:
 @pytest.mark.parametrize(("data", "options", "text"), [
     (b"HTTP/1.1 400\r\n", {}, r"can't be used from byte 0 on: frame: size .*; the other side uses HTTP"),
     (b"\x15\3\3\0\2\2\x46", {}, "the other side uses TLS"),
-    (b"", {}, "connect again"),
+    (b"", {}, "after the request for its versions: if it uses TLS on this port, pass `ssl`"),
+    (None, {"timeout": 0.3}, r"no answer came within 0\.3 s after the request for its versions: "),
     (b"", {"ssl": ssl.create_default_context()}, "; does the peer use TLS on this port"),
+    (b"\0\0\0\4\0\0\0\0", {"ssl": ssl.create_default_context()}, "; does the peer use TLS on this port"),
 ])  # fmt: skip
 def test_a_peer_of_another_protocol(driver: Any, data: bytes, options: dict[str, Any], text: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -131,12 +133,14 @@ def test_a_peer_of_another_protocol(driver: Any, data: bytes, options: dict[str,
             client, _ = server.accept()
             with client:
                 client.recv(1000)
-                client.sendall(data)
+                client.sendall(data or b"")
+                if data is None:
+                    client.recv(1000)
 
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(tagwire.TagwireError, match=text):
-            driver(Address(*server.getsockname()), timeout=10, **options)
+            driver(Address(*server.getsockname()), **{"timeout": 10} | options)
         thread.join()
 
 

@@ -50,14 +50,14 @@ _INDEX: Final = re.compile(r"\[\d+\]")
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="OpenOptions long to wait for each response.",
+    help="How long to wait for each response.",
 )
 @click.option(
     "--retry",
     type=Seconds(0.0),
     default=0.0,
     metavar="SECONDS",
-    help="OpenOptions long to resend a request whose response has only retriable errors, unlike the recorded one.",
+    help="How long to resend a request whose response has only retriable errors, unlike the recorded one.",
 )
 @click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
 @click.option("--summary", "as_summary", is_flag=True, help="Count the responses in which each field differs.")

@@ -171,7 +171,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
             BarRow(name, [scale.bar("packed", share, f"{share:.1f} %, {count(number, 'batch')}")])
             for name, share, number in rows
         ]
-        yield Plot("OpenOptions many batches save how many bytes in their heads", scale, bars)
+        yield Plot("How many batches save how many bytes in their headers", scale, bars)
 
 
 def _shares(measure: Measure) -> tuple[float, float]:
