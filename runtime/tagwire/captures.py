@@ -90,7 +90,7 @@ class CapturedFrame:
 
     @property
     def connection(self) -> str:
-        """The run and connection, as far as they are known."""
+        """The run and the connection, separated by a blank; a part that is not known is left out."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _KEPT = 64
 """The number of cached decoders and encoders, which exceeds the number of message kinds in one job."""
 _SPARE_BYTES = 1 << 25
-"""The bytes of spare memory that native plans and log readers together keep for their next results."""
+"""The number of bytes of spare memory that native plans and log readers together keep for later results."""
 _ERRORS = ("raise", "null", "column")
 
 

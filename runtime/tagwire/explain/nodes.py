@@ -204,7 +204,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may have sensitive fields, because a message whose reading began has some."""
+        """Whether unread bytes may have sensitive fields, because a partly read message has such fields."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """Return the history of a message as a string, joining versions with equal spans."""
+    """Return the history of a message as a string, in which versions with equal spans are joined."""
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """The path in a value, and the values of the enclosing structs."""
+    """Tracks the path in a value, and the values of the enclosing structs."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

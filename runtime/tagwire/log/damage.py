@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes that are not a batch, and why; `end` is the position of the next batch or the end of the file."""
+    """Bytes that are not a batch, and the error; `end` is the position of the next batch or the end of the file."""
 
     position: int
     end: int

@@ -20,7 +20,7 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """The rules for one index file: its entries, the state of the pass so far, and the problems."""
+    """Checks one index file: holds its entries, the state of the pass so far, and the problems."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path

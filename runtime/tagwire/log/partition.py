@@ -152,7 +152,7 @@ class Partition:
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """Yield each batch of `batches` with its segment and its position in the segment.
 
-        If a broker has compacted or deleted a segment in the meantime, list the folder again.
+        If a broker has compacted or deleted a segment in the meantime, the folder is listed again.
         """
         listed: Partition | None = self
         while listed is not None:

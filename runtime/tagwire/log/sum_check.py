@@ -135,7 +135,7 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return the wrong checksum of a candidate; None if right or unknown. `behind` is the end of the length."""
+        """Return a candidate's wrong checksum; None if it is right or unknown. `behind` is the end of the length."""
         if place is None:
             return None
         at, begin = behind + place.at, behind + place.begin

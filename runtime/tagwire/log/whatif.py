@@ -55,15 +55,15 @@ class Measure:
         """Compressed bytes before the conversion, and in `packed_after` after it, by one library and codec."""
         self.packed_after = 0
         self.head_before = 0
-        """The part of the uncompressed bytes that is not records, before and after; 0 in message set formats."""
+        """Uncompressed bytes outside of records, and in `head_after` after conversion; 0 in message set formats."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
-        """The number of batches by the bytes saved in their headers."""
+        """By the number of bytes saved in a header: the number of batches."""
         self.left_out = 0
         """Batches that the format can't represent, including batches with values that it rejects (`refused`)."""
         self.refused = 0
         self.seconds = 0.0
-        """Processor time to read and convert."""
+        """The processor time for reading and converting, in seconds."""
 
     def counts(self) -> dict[str, Any]:
         """Return all counts as JSON values, from which `of` makes a Measure."""
@@ -115,7 +115,7 @@ class Measure:
 
 
 class WhatIf:
-    """Measures of logs, by kind of batch; `conversion` is compared with the current format, or with `against`.
+    """Measures logs by kind of batch; `conversion` is compared with the current format, or with `against`.
 
     Raises FormatError for an unknown format.
     """

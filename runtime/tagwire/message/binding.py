@@ -77,7 +77,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Bind an attribute that depends on the fields of a class to the class that declares them."""
+    """Return a function that binds an attribute to the class whose declared fields it depends on."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)

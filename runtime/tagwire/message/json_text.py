@@ -1,4 +1,4 @@
-"""Convert messages to and from JSON strings: `json` applied to their JSON form, which the native engine skips.
+"""Convert messages to and from JSON strings. The native engine does this without dicts and lists.
 
 Reading is stricter than Python's JSON reader where leniency would lose something: it rejects a repeated key in an
 object, and a NaN or infinity that is not a string.

@@ -23,9 +23,9 @@ __all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
 M = TypeVar("M", bound="Message")
 
 READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
-"""What `read` may raise on invalid bytes: UnreadableBytes and UnicodeDecodeError are ValueErrors."""
+"""The exceptions that `read` may raise on invalid bytes. UnreadableBytes and UnicodeDecodeError are ValueErrors."""
 WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
-"""What `write` may raise on an invalid value: UnwritableValue and UnicodeEncodeError are ValueErrors."""
+"""The exceptions that `write` may raise on an invalid value. UnwritableValue and UnicodeEncodeError are ValueErrors."""
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:

@@ -164,7 +164,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield the rows that name a format in a version. A shared struct has its own version, the same in all messages."""
+    """Yield the field rows that name a record format in a version. Shared structs use their own version."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:

@@ -31,7 +31,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Attribute bits that a writer computes from attributes of a `Record`, and how."""
+"""Attribute bits that a writer computes from a `Record`, each with the rule and the attribute that it uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes in formats that do not have them."""
 

@@ -68,7 +68,7 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error: the formats in which the bytes are valid."""
+    """Return a hint for an error, which names the formats in which the bytes are valid."""
     return f"valid as {' or '.join(names)}: name it with --record-format"
 
 

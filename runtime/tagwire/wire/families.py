@@ -255,7 +255,7 @@ class UuidType(WireType):
 
 
 class TextType(WireType):
-    """A str, encoded as a length and UTF-8."""
+    """A str, encoded as UTF-8 after its length."""
 
     __slots__ = ()
     family = "text"
@@ -307,7 +307,7 @@ class TextType(WireType):
 
 
 class BinaryType(WireType):
-    """bytes, encoded as a length and the bytes. JSON has standard base64."""
+    """bytes, which follow their length on the wire. JSON has standard base64."""
 
     __slots__ = ()
     family = "binary"

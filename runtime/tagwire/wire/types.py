@@ -35,7 +35,7 @@ def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
 
 
 class _WireTypes(dict[str, WireType]):
-    """The rows by name. Rows of names with an argument, such as bytes[16], are made on access."""
+    """The wire types by name. Types with an argument, such as bytes[16], are made on access."""
 
     def __missing__(self, name: str) -> WireType:
         found = wire_type(name)
