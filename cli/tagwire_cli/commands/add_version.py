@@ -90,7 +90,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Change the spec of a message by the plan that `planned` returns, and report it; `dry_run` only reports it."""
+    """Apply the changes that `planned` plans for a message's spec, and report them; `dry_run` only reports them."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load

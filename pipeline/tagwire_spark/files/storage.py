@@ -350,7 +350,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return the URL of a parent folder, and its container, such as `::/path/of.zip` in zip://NAME::/path/of.zip."""
+    """Return a parent folder's URL in two parts: up to its container, and the container (`::/path/of.zip`) or ""."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")
