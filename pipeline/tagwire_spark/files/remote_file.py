@@ -124,7 +124,7 @@ class RemoteFile:
 
 
 class GoneError(LogPathError):
-    """A remote file that was listed and no longer exists."""
+    """Raised for a remote file that was listed but no longer exists."""
 
 
 class _Block(NamedTuple):

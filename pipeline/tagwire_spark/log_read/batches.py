@@ -34,8 +34,8 @@ _SMALL: Final = 1 << 16
 
 @contextmanager
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
-    """Yield a scan of the split's file, the position of the split's first batch, and the last offset before that batch,
-    if known.
+    """Yield a scan of the split's file, the position of the split's first batch, and the offset before that batch, if
+    known.
 
     Raises LogError, LogPathError; PipelineError if the file has changed since planning.
     """

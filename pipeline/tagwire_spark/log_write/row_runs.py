@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""The value that null stands for, in each column with a batch property."""
+"""For each column with a batch property, the value that null means."""
 
 
 class RowRun(NamedTuple):
