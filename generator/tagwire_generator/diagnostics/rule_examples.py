@@ -102,4 +102,4 @@ def _outer_keys(text: str) -> set[str]:
 
 
 EXAMPLES: Final[dict[str, Example]] = _read()
-"""The examples by rule id."""
+"""The examples of all rules, by rule ID."""

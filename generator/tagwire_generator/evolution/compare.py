@@ -78,7 +78,7 @@ def wrapped(type: Type) -> Item | None:
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Return whether two defaults are equal: same value, same type, and the same bits if they are floats."""
+    """Return whether two defaults are equal: same value and kind, and for floats, the same bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new
@@ -134,7 +134,7 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """Compare two structs. `is_default`: an enclosing tagged field is omitted if all values in it are defaults."""
+        """Compare two structs. With `is_default`, an enclosing tagged field is omitted if they hold only defaults."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")

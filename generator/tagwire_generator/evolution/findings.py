@@ -14,7 +14,7 @@ FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
 """An impact, or "error" for a spec that can't be compared because it violates a rule of the spec language."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
-"""Most severe first."""
+"""All severities, most severe first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Finding:
     severity: FindingSeverity
     message_name: str
     versions: str
-    """A range; "" if the finding is not about versions."""
+    """The affected versions; "" if the finding is not about versions."""
     path: str
     """The field path in snake case without indices, such as `topics.partitions.leader_id`; "" for the message."""
     message: str

@@ -37,7 +37,7 @@ class SpecSources:
     shared: dict[str, MessageSpec] = field(default_factory=dict)
     """The valid shared structs by name. They are only encoded as parts of messages."""
     texts: dict[str, str] = field(default_factory=dict)
-    """By file."""
+    """The text of each spec, by file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
     """The errors of invalid specs, by file name."""
 

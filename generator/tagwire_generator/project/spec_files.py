@@ -126,7 +126,7 @@ def _refuse(error: OSError) -> None:
 
 
 def may_be_shared(data: bytes) -> bool:
-    """Return whether a file may be a shared struct. The text is searched, but not parsed, so it may be another file."""
+    """Return whether a file may be a shared struct. The text is searched, not parsed, so other files may match."""
     return b'"struct"' in data or _ESCAPE in data
 
 

@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # the users of the struct decide this
+        attributes["flexible_versions"] = EVERYWHERE  # importing specs decide this
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -159,7 +159,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            values["versionsWithOptional"] = reading.optional_versions  # 5-9 of versions 0-9 means 5 and later
+            values["versionsWithOptional"] = reading.optional_versions  # a range up to the newest version is open
         elif optional != reading.optional_versions:
             # Report a closed range only once, for the message. Fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")

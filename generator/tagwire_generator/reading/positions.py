@@ -54,7 +54,7 @@ def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str,
 
 
 class _Places:
-    """The positions in one set of specs; each text is parsed once."""
+    """Finds positions in one set of specs. Each text is parsed only once."""
 
     def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
         self._texts = texts

@@ -53,7 +53,7 @@ def tag_number(node: Node) -> int:
 
 
 def is_hexadecimal(node: Node) -> bool:
-    """Whether the node is a string such as 0x00ff."""
+    """Return whether the node is a string such as 0x00ff."""
     return isinstance(node, Scalar) and _HEXADECIMAL.fullmatch(node.raw) is not None
 
 

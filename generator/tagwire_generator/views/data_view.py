@@ -29,7 +29,7 @@ class FieldView:
 
     name: str
     annotation: str
-    """The type of the attribute; empty for a record format's lengths, counts and checksums, which are no attributes."""
+    """The type of the attribute; empty for a record format's lengths, counts and checksums, which have no attribute."""
     declaration: str
     """The call that declares the field: wire name, type, versions, default and notes."""
     doc: str
@@ -61,7 +61,7 @@ class StructView:
 
 @dataclass(frozen=True)
 class DataModuleView:
-    """The module of a message's data classes."""
+    """The view of the module of a message's data classes."""
 
     source: str
     """The spec's name, which is part of the module's first line."""

@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return a struct's docstring, which names the fields that use the struct.
 
-    Fields of the message are named alone. Fields of other structs are preceded by the struct's name.
+    If such a field belongs to another struct than the message, the name of that struct precedes it.
     """
     places = []
     for owner in (spec.root, *spec.structs):

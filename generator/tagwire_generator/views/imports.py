@@ -1,4 +1,4 @@
-"""Collect imports. Using a name adds its import."""
+"""Collect the imports of a module. Using a name adds its import."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -178,7 +178,7 @@ def _default(field: FieldSpec) -> str:
     if value is STRUCT_DEFAULT:
         return "{}"
     if isinstance(value, tuple):
-        return "[]"  # an array's only default
+        return "[]"  # the only default that arrays can have
     if isinstance(value, bytes):
         value = json_value(value)
     plain = value is None or isinstance(value, bool | int | float | str)

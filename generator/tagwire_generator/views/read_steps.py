@@ -1,4 +1,4 @@
-"""The steps in which a serializer reads a struct. They read one field after the other in wire order, without loops.
+"""The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
 Consecutive fields of fixed width are read by one `struct` call, together with the first byte (or the fixed length) of
 the next field. Most of the speed of pure Python decoding comes from this. In each step, `shape` names a macro in

@@ -50,7 +50,7 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    """Return a key. If the name differs from the constant's, or if there is a codec, the value includes them."""
+    """Return an entry's key, with its name if it differs from the constant's, and with its codec if it has one."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
         return str(entry.key)

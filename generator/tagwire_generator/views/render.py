@@ -52,7 +52,7 @@ class Printer:
 
     templates: Path
     formatter: str = "black"
-    """One of `tagwire_generator.project.settings.FORMATTERS`."""
+    """The formatter of Python code, one of `tagwire_generator.project.settings.FORMATTERS`."""
 
     def render(self, name: str, view: object, *, is_pyi: bool = False) -> str:
         """Return a template's text for a view. Raises SpecError if the template fails or prints invalid Python."""

@@ -1,4 +1,4 @@
-"""The steps in which a serializer writes a struct, like those in `read_steps`.
+"""The steps of straight-line code in which a serializer writes a struct, the counterpart of `read_steps`.
 
 In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
 bytearray to which bytes are appended. A tagged field is written to a separate bytearray first, because its size

@@ -41,7 +41,7 @@ class ImportReport:
 
     @property
     def notes(self) -> tuple[ImportNote, ...]:
-        """The notes of all specs, in source order."""
+        """The notes about flaws in all specs, in source order."""
         return tuple(note for source in self.sources for spec in source.specs for note in spec.notes)
 
     def __str__(self) -> str:

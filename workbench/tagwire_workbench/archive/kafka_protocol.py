@@ -85,7 +85,7 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert start versions to ranges without gaps. The last range is open."""
+    """Convert values by start version to values by range. The ranges have no gaps, and the last one is open."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 

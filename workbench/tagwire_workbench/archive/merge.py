@@ -72,7 +72,7 @@ class _Merge:
             side: {each["name"]: each for each in spec.get("commonStructs", ())} for side, spec in self.sides()
         }
         self.used: dict[str, list[_Sides]] = {}
-        """Each common struct's uses, by the struct's name in the result."""
+        """The uses of each common struct, by the struct's name in the merged spec."""
 
     def sides(self) -> tuple[tuple[str, Spec], tuple[str, Spec]]:
         return ("newer", self.newer), ("older", self.older)
@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return a version range of the message. Each spec decides for its own versions."""
+        """Return the merged range in the message's key `key`. Each spec decides for its own versions."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +105,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Return values by version range, each spec deciding for its own versions. The ranges have no gaps."""
+        """Return the merged values by version range. Each spec decides for its own versions. There are no gaps."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         said = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -228,7 +228,7 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return the given versions in which a range of the field applies. Flexible versions default to the message's."""
+    """Return the given versions that are in the field's range `key`. Flexible versions default to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
@@ -246,7 +246,7 @@ def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[i
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return one range that contains the versions. It is open if no higher version is excluded."""
+    """Return the range that contains the versions `inside`. It is open if no higher version is excluded."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -27,7 +27,7 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """A flaw in a source that was accepted."""
+    """A flaw in a source. The import accepted and reports it."""
 
     origin: str
     text: str
@@ -35,7 +35,7 @@ class ImportNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSpec:
-    """The wire facts of one message, and the file from which they were imported."""
+    """A message's spec without documentation, and the file from which it was imported."""
 
     name: str
     component: str
@@ -62,7 +62,7 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release. `name` is as in `4.4.0`, or empty if the sources' names contain no release."""
+    """The sources of one release. `name` is, for example, `4.4.0`; empty if the sources' names have no release."""
 
     name: str
     sources: tuple[SpecSource, ...]
@@ -135,7 +135,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Return the wire facts of a spec that the reader accepts."""
+    """Return a spec that the reader accepts, without its documentation."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
@@ -178,7 +178,7 @@ def _message(text: str) -> MessageSpec:
 
 
 def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """Return the wire text of each version of a spec in normal form."""
+    """Return a description of the wire format of each version, for a spec in normal form."""
     return _wire_texts(canonical_text(spec), names)
 
 

@@ -28,12 +28,12 @@ from tagwire.layout import (
 
 
 def wire_text(layout: Layout, *, names: bool = False) -> str:
-    """Return the wire text of a layout, optionally with field names."""
+    """Return the string that describes a layout's wire format, optionally with field names."""
     return _members(layout.root, names=names)
 
 
 def digest_of(text: str) -> str:
-    """Return the digest of a wire text without names, as 16 hexadecimal digits."""
+    """Return the digest of such a string, without field names, as 16 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()[:16]
 
 

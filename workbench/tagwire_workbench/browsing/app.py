@@ -100,7 +100,7 @@ class Browser(App[None]):
     # ------------------------------------------------------------ updates from the reader
 
     def take_over(self) -> None:
-        """Show what the reader has found since the last update."""
+        """Show what the reader thread has found since the last update."""
         entries = self.entries
         has_grown = entries.grow()
         if has_grown and self.follows:
@@ -142,7 +142,7 @@ class Browser(App[None]):
     # ------------------------------------------------------------ the selected entry
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
-        """Show the fields and bytes of an entry."""
+        """Show the fields and bytes of the selected entry."""
         if event.entry != self.entries.entry:
             return  # the cursor has already moved to another entry
         try:
@@ -163,7 +163,7 @@ class Browser(App[None]):
         self.fields.show(items)
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
-        """Mark the bytes of a field."""
+        """Mark the bytes of the selected field."""
         item, cursor = event.item, self.fields.cursor_node
         if cursor is not None and cursor.data is item:  # otherwise the screen already shows another entry
             self.bytes.show(item.buffer, item.begin, item.end)

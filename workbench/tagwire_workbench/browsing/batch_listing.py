@@ -257,7 +257,7 @@ class BatchListing(Listing):
         return int(text) if text.isdigit() else self._ends[entry]
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the cells, and the keys, values and headers of the records."""
+        """Yield the text of a batch's cells, and the keys, values and headers of its records."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
             for record in self._batch(entry):

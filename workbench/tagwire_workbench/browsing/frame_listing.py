@@ -164,7 +164,7 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in (term.value, *term.values)]  # the whole value: a name may have commas
+        values = [value.casefold() for value in (term.value, *term.values)]  # term.value may be one name with commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])

@@ -50,10 +50,10 @@ class FrameTable:
         self.sizes = array("i")
         """Size of the frame in bytes."""
         self.keys = array("i")
-        """API keys; NONE if unknown."""
+        """API key of the frame; NONE if unknown."""
         self.versions = array("i")
         self.ids = array("i")
-        """Correlation ids; 0 if there is none."""
+        """Correlation ID of the frame; 0 if it has none."""
         self.connections = array("i")
         self.clients = array("i")
         self.partners = array("i")

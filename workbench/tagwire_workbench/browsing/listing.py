@@ -60,7 +60,7 @@ class Listing(ABC):
         self._work: Iterator[bool] | None = None
 
     def advance(self) -> bool:
-        """Read another slice. Returns whether it had anything."""
+        """Read another slice. Returns whether there was any input."""
         if self._work is None:
             self._work = self.read()
         found = next(self._work, None)

@@ -45,7 +45,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes in which items have positions: the bytes of the entry, or decompressed bytes."""
+    """The bytes to which the positions of items refer: the bytes of the entry, or decompressed bytes."""
 
     name: str
     data: bytes
@@ -244,7 +244,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry. The path to an error is open or, if there is no error, all short branches are."""
+        """Show another entry. Opens the path to its error or, without an error, all short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

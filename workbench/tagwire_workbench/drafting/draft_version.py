@@ -235,7 +235,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Return the new spec for a spec. A request or response keeps only the versions below `end`."""
+    """Return the draft of a spec. A request or response keeps only the versions below `end`."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -279,7 +279,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost field
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # no fields inside a removed field
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )

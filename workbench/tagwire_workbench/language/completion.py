@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     behind_cursor: int = 0
-    """Number of inserted characters after which the cursor is placed, counted from the end."""
+    """How many characters before the end of the inserted text the cursor is placed."""
 
 
 def completions(

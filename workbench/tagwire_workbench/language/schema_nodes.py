@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape. A single item may replace a list."""
+        """Return the schema for a value of this shape. In specs, a single item may replace a list."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

@@ -149,7 +149,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field with this name value; the field itself if there is no list."""
+    """Return the list that contains a field, given the value of its name; without a list, the field itself."""
     field = value.parent
     if field is None or field.parent is None:
         return None

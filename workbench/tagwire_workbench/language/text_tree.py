@@ -118,7 +118,7 @@ class TextTree:
         self.root = next(objects, Value("object", 0, 0))
 
     def slot(self, offset: int) -> Slot:
-        """Return the slot at the cursor."""
+        """Return what may be written at a cursor offset."""
         for start, end, kind, slot in self._slots:
             if start >= offset:
                 return slot._replace(written=Span(offset, offset))
@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return the slot. Text where a comma belongs counts as the next key, because the comma may be missing."""
+    """Return the slot. Where a comma belongs, text counts as the next key, because the comma may be missing."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

@@ -33,7 +33,7 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """The original indexes of list elements, for each list that was checked without its lazy elements."""
+        """The original indexes of list elements, for lists that were checked without elements that need a request."""
         self.rows: dict[str, Any] = {}
         """The field at the end of each path in `fields`."""
         self._check(registry, steps)

@@ -31,7 +31,7 @@ class RequestPath:
         self.text = text
         self.is_header = text.startswith(_HEADER)
         self.steps: list[str | int | None] = []
-        """Field names, indexes, and None for every element."""
+        """The steps of the path: field names, indexes, and None for every element of an array."""
         cls: Any = header if self.is_header else message
         for part in text.removeprefix(_HEADER).split("."):
             cls = self._add(part, cls)
@@ -55,12 +55,12 @@ class RequestPath:
         return row.struct if len(indexes) == depth else None
 
     def value(self, request: Received) -> Any:
-        """Return the value in a request as JSON; ABSENT if there is none."""
+        """Return the value at this path of a request, as JSON; ABSENT if there is none."""
         found = _value(request.header if self.is_header else request.message, self.steps)
         return ABSENT if found is ABSENT else field_to_json(found, request.version)
 
     def json(self, request: Received) -> Any:
-        """Return the value in a request as JSON; None if there is none."""
+        """Return the value at this path of a request, as JSON; None if there is none."""
         found = self.value(request)
         return None if found is ABSENT else found
 

@@ -122,7 +122,7 @@ for _name, _scalar in _SCALARS.items():
 
 
 def read_tree(path: Path) -> Tree:
-    """Read a file. Raises ScriptError if it is not YAML, and OSError."""
+    """Read a YAML file. Raises ScriptError if it is not valid YAML, and OSError if it can't be read."""
     tree = Tree(str(path))
     data = path.read_bytes()
     try:

@@ -195,4 +195,4 @@ def _widen(pipe: int) -> None:
 
 
 class ProxyError(TagwireError):
-    """A proxy that can't be used as requested."""
+    """Raised if a proxy can't be used as requested."""

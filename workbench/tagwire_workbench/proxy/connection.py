@@ -34,7 +34,7 @@ class PassedRequest(NamedTuple):
     api_key: int
     version: int
     correlation_id: int | None
-    """None in protocols without correlation ids."""
+    """The correlation ID; None in protocols without correlation IDs."""
     client_id: str | None
 
 

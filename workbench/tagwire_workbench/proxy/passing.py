@@ -238,7 +238,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Add other bytes."""
+        """Add bytes that are not part of the incoming bytes."""
         self._flush()
         self._parts += parts
 

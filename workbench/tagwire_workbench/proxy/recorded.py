@@ -19,9 +19,9 @@ class RecordedFrame:
     """Number of the connection, from 1."""
     is_request: bool
     api_key: int
-    """The API key of the request; a response has its request's."""
+    """The API key of the request, also for a response."""
     version: int
-    """The version of the request; a response has its request's."""
+    """The version of the request, also for a response."""
     correlation_id: int | None
     client_id: str | None
     server: Address

@@ -96,7 +96,7 @@ class Step(NamedTuple):
     version: int
     data: bytes
     time: float | None
-    """Time in seconds; None if the line has none."""
+    """Time in seconds; None if the line of the capture contains no time."""
     request: bytes = b""
     """The recorded request to which this response belongs."""
     is_close: bool = False

@@ -1,4 +1,4 @@
-"""The results in report order, with the numbers for every form of output."""
+"""The results of `tagwire whatif` in report order, with the numbers for every form of output."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

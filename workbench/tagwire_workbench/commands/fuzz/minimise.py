@@ -133,7 +133,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"{target!r} is not MODULE:FUNCTION", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    sys.path.insert(0, str(Path.cwd()))  # finds modules in the current folder, as `python -m` does
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:

@@ -31,7 +31,7 @@ class Shape:
     """The choices that determine the field values of a seed."""
 
     sample: int = 0
-    """Index of the field type's sample. If a type has fewer samples, its last sample is used."""
+    """Index of the sample that each field gets. A type with fewer samples uses its last one."""
     is_null: bool = False
     elements: int = 1
     length: int = 1

@@ -241,7 +241,7 @@ def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # a header, followed by a message
+        return None  # bytes after a header belong to its message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
