@@ -7,7 +7,7 @@
 
 `Connection` is the client's side and `ServerConnection` the server's, for any package with request and response
 headers. They number requests, pair responses with requests, split frames, and choose versions. `tagwire.connect` and
-`connect_async` run the client's side on a socket, by the steps of `Connection.asking`.
+`connect_async` run the client's side on a socket, following the steps of `Connection.asking`.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class Asked(NamedTuple):
     """A request that a client sent, or that a server received."""
 
     message: Any
-    """None for a received request in a version that the package does not have."""
+    """The message; None for a received request in a version that the package does not have."""
     version: int
     correlation_id: int | None
-    """None in protocols whose headers do not begin with a correlation ID."""
+    """The correlation ID; None in protocols whose headers do not begin with one."""
     header: Any = None
     """The header of a received request; None for a request that was sent."""
     frame: bytes = b""
@@ -96,7 +96,7 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response; a fallback (`Message.FALLBACK`) differs from the request's version."""
+    """The version of the response. In a fallback (`Message.FALLBACK`), it differs from the request's version."""
     header: Any
 
 
@@ -107,7 +107,7 @@ class Done(NamedTuple):
 
 
 class _Side:
-    """The receiving part of both sides, which splits bytes into frames until one can't be read."""
+    """The receiving part of client and server, which splits bytes into frames until a frame can't be read."""
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
@@ -171,7 +171,7 @@ class Connection(_Side):
         self.sent: Sent | None = None
         """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
-        """By request: the highest common version if encoding in it drops nothing silently, else -1."""
+        """By request class: the highest common version if encoding in it drops nothing silently, otherwise -1."""
         self._has_announced = versions is not None
         self._pairing = Pairing[Sent](registry)
         self._next_id = 0
@@ -180,7 +180,7 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer has announced its versions, or the protocol can't ask for them."""
+        """Whether the peer has announced its versions, or the protocol has no request for them."""
         return self._has_announced or self._announcement is None
 
     @property
@@ -222,7 +222,7 @@ class Connection(_Side):
         return found
 
     def close(self, reason: str = "the connection is closed") -> UnusableConnectionError:
-        """Make the connection unusable, unless it is already, and return the error that later calls raise."""
+        """Make the connection unusable, if it is still usable, and return the error that later calls raise."""
         if self.error is None:
             how, hint = self._announcement, "; connect again"
             if how is not None and any(how.request == each.message.NAME for each in self.unanswered()):
@@ -234,9 +234,10 @@ class Connection(_Side):
         return self.error
 
     def handshake(self) -> bytes | None:
-        """Return the bytes of the request for the peer's versions; None if they are known, or the protocol can't ask.
+        """Return the bytes of the request for the peer's versions; None if they are known, or there is no such request.
 
-        Call it again after the answer: a peer that does not have the request's version lists its versions.
+        Call this method again after the answer: a peer without the request's version answers with the versions that it
+        has.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -362,7 +363,7 @@ class Connection(_Side):
         self._has_announced = self._has_announced or (not is_fallback and not error)
 
     def _is_fallback(self, response: Message) -> bool:
-        """Whether the peer does not have the version of the request."""
+        """Return whether a response is a fallback, sent because the peer does not have the request's version."""
         fallback = type(response).FALLBACK
         return fallback is not None and getattr(response, response.FIELDS[0].name) == fallback[1]
 

@@ -231,7 +231,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # a struct or an array that other versions do not have
+        format = str(type)  # in some versions only, the field is a struct or an array
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

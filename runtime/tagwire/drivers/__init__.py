@@ -23,7 +23,7 @@ _READ_SIZE: Final = 1 << 18
 
 
 class BasePeer:
-    """The calls of a connection to a peer. In asyncio they return coroutines."""
+    """The methods of a connection to a peer. With asyncio, they return coroutines."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
@@ -36,7 +36,7 @@ class BasePeer:
         raise NotImplementedError
 
     def get_buffer(self, sizehint: int = -1) -> memoryview:
-        """Return the memory to receive bytes into; asyncio has a hint."""
+        """Return the buffer to receive bytes into. asyncio passes a hint, which is ignored."""
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
@@ -50,7 +50,7 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield the host and port of an address; a socket error means that it can't be reached. Raises AddressError."""
+    """Yield the host and port of an address; turn an OSError into a PeerConnectionError. Raises AddressError."""
     where = Address.parse(address) if isinstance(address, str) else Address(*address)
     try:
         yield where

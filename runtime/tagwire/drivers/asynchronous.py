@@ -79,7 +79,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
             event.set()
 
     def buffer_updated(self, nbytes: int) -> None:  # asyncio calls get_buffer and the methods from here on
-        """Wake the tasks whose answers came; zero bytes mean the end of the stream."""
+        """Wake the tasks whose answers have arrived; zero bytes mean the end of the stream."""
         with suppress(UnusableConnectionError):
             for answer in self.connection.receive(self._buffer[:nbytes]):
                 answer.request.arrival.set()

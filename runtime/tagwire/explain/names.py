@@ -39,7 +39,7 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
-    """Return the registers of a package by the paths of the fields that they name."""
+    """Return the registers of a package, by the paths of the fields whose values they name."""
     registers: list[Any] = [registry.attribute(name) for name in registry.registers]
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 

@@ -70,7 +70,7 @@ def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: "type[Message]", version: int) -> bool:
-    """Return whether encoding in a version drops no value silently, because the version has all ignorable fields."""
+    """Return whether a version has all ignorable fields, so that encoding in it never drops a value silently."""
     from tagwire.message.field_table import layout_of
 
     return _refuses(layout_of(cls, version).root)

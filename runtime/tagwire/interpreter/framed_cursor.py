@@ -16,7 +16,7 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 PLACES = ""
-"""The key, not a field name, under which a scope keeps the positions of its struct's checksums."""
+"""The key of a scope under which the positions of the struct's checksums are kept; no field has this name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """By the start of an array: the number of valid elements, the position after them, the element count so far, and the

@@ -49,11 +49,10 @@ _LENGTHS: Final = {"zigzag": VARINT, "unsigned": UVARINT}
 class Field:
     """A field of a schema.
 
-    `type` is the name of a primitive ("int32") or of an array of primitives
-    ("[]int32"), a `Schema` for a struct, or `[schema]` for an array of structs.
-    Strings, bytes, records and arrays may be `nullable`. `default` is the value of
-    an omitted field; if not given: 0, False, "", b"", (), a zero UUID, a
-    struct of its own defaults, and None for nullable records.
+    `type` is the name of a primitive ("int32") or of an array of primitives ("[]int32"), a `Schema` for a struct, or
+    `[schema]` for an array of structs. Strings, bytes, records and arrays may be `nullable`. `default` is the value of
+    an omitted field. Without it, the default is 0, False, "", b"", (), a zero UUID, a struct of its own defaults, or
+    None for nullable records.
 
     Raises SchemaError for a contradiction.
     """

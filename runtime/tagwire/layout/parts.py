@@ -272,7 +272,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes compressed by the codec in the group `bits` of the item `field`, whose first value means uncompressed.
+    """Bytes that are compressed by the codec in the bit group `bits` of the item `field`; its first value means none.
 
     The compressed bytes are an array up to the end of its extent, or a sized value whose decompressed content is a
     sequence of structs of the same format.

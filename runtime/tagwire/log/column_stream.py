@@ -169,7 +169,7 @@ class LogColumns:
         return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield the arrays of all segments; if a broker has removed a segment, list the folder again."""
+        """Yield the arrays of all segments, listing the folder again if a broker has removed a segment."""
         partition, start = self._partition, self._start
         while True:
             try:

@@ -52,7 +52,7 @@ class Measure:
         """Uncompressed bytes before the conversion, and in `unpacked_after` after it."""
         self.unpacked_after = 0
         self.packed_before = 0
-        """Compressed bytes before the conversion, and in `packed_after` after it, by one library and codec."""
+        """Bytes before conversion, and in `packed_after` after it, compressed by one library with the batch's codec."""
         self.packed_after = 0
         self.head_before = 0
         """Uncompressed bytes outside of records, and in `head_after` after conversion; 0 in message set formats."""

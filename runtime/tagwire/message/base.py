@@ -188,7 +188,7 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """Return what rich prints, the same fields as `__repr__`."""
+        """Return the fields that rich prints, the same as in `__repr__`."""
         return self._shown().items()
 
     def _repr_html_(self) -> str:

@@ -243,7 +243,7 @@ class _Reader:
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it. Given in place of a struct, it may be a sensitive field's."""
+        """Describe a value of the wrong type, or hide it: in place of a struct, it may be a sensitive field's value."""
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:

@@ -88,7 +88,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
-    """Return an empty run for the records of one batch; timestamps count from the first record or a given base."""
+    """Return an empty run for the records of one batch. Timestamps are relative to the base, or the first record's."""
     from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final
 
 STRING_MAX: Final = 32767
-"""The maximum length of a string in UTF-8 bytes, compact or not."""
+"""The maximum length of a string in UTF-8 bytes, with an int16 length or a compact length."""
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
