@@ -9,11 +9,11 @@ __all__ = ["StreamsMemberState", "key_of", "name_of"]
 class StreamsMemberState(Register, names=("StreamsGroupCurrentMemberAssignmentValue.state",)):
     """How far a member of a streams group is with its tasks."""
 
-    STABLE = 0
+    STABLE = 1
     """The member has all its tasks."""
-    UNREVOKED_TASKS = 1
+    UNREVOKED_TASKS = 2
     """The member must give up tasks first."""
-    UNRELEASED_TASKS = 2
+    UNRELEASED_TASKS = 3
     """The member waits for tasks that others still have."""
     UNKNOWN = 127
     """A state of a newer broker."""

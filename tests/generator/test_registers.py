@@ -181,3 +181,20 @@ def test_error_codes_have_names_and_say_what_may_pass() -> None:
     assert code.name_of(-1) == "UNKNOWN_SERVER_ERROR" and code.name_of(9999) is None
     assert [int(each) for each in code] == list(range(-1, len(code) - 1))
     assert isinstance(messages.error_code.ErrorCode(6), int)
+
+
+@pytest.mark.parametrize(("register_", "want"), [
+    (messages.TransactionStatus, "Empty Ongoing PrepareCommit PrepareAbort CompleteCommit CompleteAbort Dead "
+     "PrepareEpochFence"),
+    (messages.DeliveryState, "AVAILABLE ACQUIRED ACKNOWLEDGED ARCHIVING ARCHIVED"),
+    (messages.GroupMemberState, "STABLE UNREVOKED_PARTITIONS UNRELEASED_PARTITIONS"),
+    (messages.StreamsMemberState, "- STABLE UNREVOKED_TASKS UNRELEASED_TASKS"),
+    (messages.RemoteLogSegmentState, "COPY_SEGMENT_STARTED COPY_SEGMENT_FINISHED DELETE_SEGMENT_STARTED "
+     "DELETE_SEGMENT_FINISHED"),
+    (messages.RemotePartitionDeleteState, "DELETE_PARTITION_MARKED DELETE_PARTITION_STARTED DELETE_PARTITION_FINISHED"),
+    (messages.LeaderRecoveryState, "RECOVERED RECOVERING"),
+])  # fmt: skip
+def test_numbers_of_internal_topics_are_kafkas(register_: Any, want: str) -> None:
+    """Names in the order of their numbers, from 0, as the enums in the jars of Kafka 4.4.0 have them."""
+    numbers = {name: number for number, name in enumerate(want.split()) if name != "-"}
+    assert {register_.name_of(each): each.value for each in register_ if each != 127} == numbers
