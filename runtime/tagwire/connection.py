@@ -171,7 +171,7 @@ class Connection(_Side):
         self.sent: Sent | None = None
         """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
-        """By request class: the highest common version if encoding in it drops nothing silently, otherwise -1."""
+        """For each request class, the highest common version if encoding in it drops nothing silently; otherwise -1."""
         self._has_announced = versions is not None
         self._pairing = Pairing[Sent](registry)
         self._next_id = 0

@@ -48,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def got(value: object) -> str:
-    """Describe a value after `expected a string, got`, with its type if `shown` alone does not show it."""
+    """Describe a value for an error such as `expected a string, got int 1`, with its type if `shown` omits the type."""
     text = shown(value)
     has_type = isinstance(value, bool) or text.startswith("an ")
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text

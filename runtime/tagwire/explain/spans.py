@@ -142,13 +142,13 @@ class Spans:
         self.rows = bytearray()
         self.kinds: list[SpanKind] = []
         self.odd: dict[int, Any] = {}
-        """By row: values that are not integers."""
+        """The values that are not integers, by row."""
         self.unpacked: dict[int, bytes] = {}
-        """By row: the decompressed bytes; offsets of inner spans refer to them."""
+        """The decompressed bytes of compressed spans, by row; offsets of inner spans refer to them."""
         self.bits: dict[int, tuple[Bits, ...]] = {}
-        """By row: the names of the value's bits."""
+        """The names of the bits of values, by row."""
         self.opened: dict[int, Opened] = {}
-        """By row: the nodes that were inserted below it after the trace was made."""
+        """The nodes that were inserted below a row's node after the trace was made, by row."""
         self._elements: dict[int, SpanKind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 Index = dict[str, tuple[str, str, "int | None", str]]
-"""By message name: the module name in the package, then KIND, API_KEY and COMPONENT of the class."""
+"""For each message name, the name of its module in the package, and KIND, API_KEY and COMPONENT of the class."""
 
 
 class UnknownMessageError(TagwireError, LookupError):

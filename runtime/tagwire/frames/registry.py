@@ -87,7 +87,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         client_id: str | None = None,
         header: RequestH | None = None,
     ) -> bytes:
-        """Encode header and body of a request, without the frame size.
+        """Encode the header and the body of a request, without the frame size.
 
         `header` keeps its own fields and unknown tags; if it has no API key and version, it gets those of the message.
         `correlation_id` and `client_id` are header fields, which may be given with or without `header`; their defaults
@@ -114,10 +114,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
-        """Return class and version of the request in a frame, from its first four bytes.
+        """Return the class and version of the request in a frame, from its first four bytes.
 
-        The class may not have this version. Raises DecodeError, also if the package's
-        own header does not begin with API key and version.
+        The class may not have this version. Raises DecodeError, also if the package's own header does not begin with
+        API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -228,10 +228,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         correlation_id: int | None = None,
         header: ResponseH | None = None,
     ) -> bytes:
-        """Encode header and body of a response, without the frame size.
+        """Encode the header and the body of a response, without the frame size.
 
-        `header` keeps its own fields and unknown tags; `correlation_id` may be given
-        with or without it, and is 0 by default. Raises EncodeError.
+        `header` keeps its own fields and unknown tags; `correlation_id` may be given with or without `header`, and is 0
+        by default. Raises EncodeError.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:

@@ -19,8 +19,10 @@ PLACES = ""
 """The key of a scope under which the positions of the struct's checksums are kept; no field has this name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""By the start of an array: the number of valid elements, the position after them, the element count so far, and the
-number of the last valid element. That number matters only if elements must be in order and more follow.
+"""The valid elements of each array before an error, by the start position of the array.
+
+Each entry has the number of valid elements, the position after them, the element count so far, and the number of the
+last valid element. That number matters only if elements must be in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]

@@ -27,7 +27,7 @@ class Producer:
     ) -> None:
         self.epoch = epoch
         self.last_data_offset = last_data_offset
-        """None if the producer has no data batch, or if a marker has raised the epoch since the last data batch."""
+        """The offset of the last data batch; None without one, or if a marker has raised the epoch since that batch."""
         self.last_timestamp = last_timestamp
         self.is_steady = is_steady
         """Whether all batches so far have the same epoch."""
@@ -71,7 +71,7 @@ class BatchSummary:
         """Whether each batch begins after the end of the previous one."""
         self.producers: dict[int, Producer] = {}
         self.begun: dict[int, int] = {}
-        """By producer: the offset of its first transactional batch after its last marker."""
+        """For each producer, the offset of its first transactional batch after its last marker."""
         self.open: dict[int, int] = {}
         """The first offset of each open transaction, by producer."""
         self.aborted: dict[int, list[tuple[int, int]]] = {}
@@ -201,7 +201,7 @@ class Survey:
         self.aborted: dict[int, list[tuple[int, int]]] = {}
         """The aborted transactions of each producer, as in `BatchSummary`."""
         self.begun: dict[int, int] = {}
-        """By base offset of a segment: the first offset of the transactions that are open where the segment begins."""
+        """For each segment's base offset, the first offset of the transactions that are open where it begins."""
 
     def is_aborted(self, batch: RecordBatch) -> bool:
         """Return whether a batch belongs to an aborted transaction."""

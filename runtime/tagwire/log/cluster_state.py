@@ -26,7 +26,7 @@ class ClusterState:
         self._topics: dict[UUID, Any] = {}
         self._partitions: dict[UUID, dict[int, Any]] = {}
         self._facts: dict[str, dict[Any, Any]] = {}
-        """By record name: the facts that consist of one record each, such as brokers and configurations."""
+        """The facts that consist of one record each, such as brokers and configurations, by record name."""
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:

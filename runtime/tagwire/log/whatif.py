@@ -58,7 +58,7 @@ class Measure:
         """Uncompressed bytes outside of records, and in `head_after` after conversion; 0 in message set formats."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
-        """By the number of bytes saved in a header: the number of batches."""
+        """The number of batches, by the number of bytes that their headers save."""
         self.left_out = 0
         """Batches that the format can't represent, including batches with values that it rejects (`refused`)."""
         self.refused = 0

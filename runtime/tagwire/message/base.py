@@ -104,7 +104,7 @@ class Struct(Declarations):
         _defaults: ClassVar[tuple[dict[str, Any], tuple[FieldRow, ...]]]
         """The defaults by attribute, and the fields that need a new struct for each object."""
         _acceptors: ClassVar[dict[str, Callable[[Any], Any] | None]]
-        """By attribute: the function that converts a constructor argument to the stored value, or None."""
+        """For each attribute, the function that converts a constructor argument to the stored value, or None."""
         _unions: ClassVar[dict[str, tuple[str, ...]]]
         """The alternatives of each union."""
 
@@ -226,7 +226,7 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return name and value of the union's alternative that is set, or None; EncodeError if several are set."""
+        """Return the name and value of the alternative that is set, or None. Raises EncodeError if several are set."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tagwire.selection.rows import Changes
 
     Cells = dict[int, tuple[Any, Any]]
-    """By path number: the value that was read, and the new value."""
+    """For each path, by number, the value that was read and the new value."""
 
 __all__ = ["spliced"]
 
