@@ -92,7 +92,7 @@ class Problem:
     message: str
     source_line: str = ""
     because: str = ""
-    """If only another file's errors cause this problem, the name of that file; otherwise ""."""
+    """The other file whose errors cause this problem; "" if the cause is in this file."""
 
     def as_dict(self) -> dict[str, str | int]:
         """Return all attributes except the source line as a JSON-compatible dict."""

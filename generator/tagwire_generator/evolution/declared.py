@@ -187,7 +187,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield the breaking changes of a record format. If the other spec is a message, this is the only finding."""
+    """Yield the breaking changes of a record format. If the other spec is a message, only yield this change."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Return an old item's reference to another field, with the field's new name."""
+    """Return a value in which references to old field names are replaced by the new names."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):

@@ -54,7 +54,7 @@ class Finding:
         }
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return this finding at a file position."""
+        """Return this finding with a position in a file."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
 

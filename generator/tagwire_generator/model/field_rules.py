@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def field_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations of the rules by the fields of a message and its structs."""
+    """Yield the violations in the fields of a message and of its structs."""
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():
         found = [*_version_violations(spec, owner, graph, position), *_entity_violations(message, spec)]

@@ -43,7 +43,7 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 
 
 def name_violation(name: str) -> Violation | None:
-    """Return the violation of the naming rules by a message's name; None if the name is valid."""
+    """Return a violation if a message's name breaks a naming rule; None if the name is valid."""
     if is_name(name) and name == snake_case(name):
         text = f"{name} is taken: its class and its module would have the same name; start it with a capital letter"
         return Violation("TW207", "name", text)
@@ -51,7 +51,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """Return the violation of the naming rules that apply to names and aliases; None if the name is valid."""
+    """Return a violation if a name or alias breaks a rule that applies to both; None if it is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:
@@ -147,7 +147,7 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations by headerVersions. Each version needs exactly one known header that is new enough."""
+    """Yield violations in headerVersions. Each version needs exactly one known header that is new enough."""
     headers = message.header_versions
     if not headers:
         return

@@ -48,7 +48,7 @@ def record_format_of(formats: RecordFormats, version: int) -> str:
 def record_format_violations(
     field: str, type: FieldType, versions: Versions, formats: RecordFormats
 ) -> Iterator[Violation]:
-    """Yield violations by the recordFormats of a field."""
+    """Yield violations in the recordFormats of a field."""
     if not formats:
         return
     if type.is_array or type.name not in _CARRIERS:

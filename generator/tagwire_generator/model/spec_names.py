@@ -45,7 +45,7 @@ SEMANTICS: Final = (*TIMES, "decimal")
 
 
 def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield violations by the keys `semantic`, `precision` and `scale` of a field."""
+    """Yield violations in the keys `semantic`, `precision` and `scale` of a field."""
     where = f"field {named(spec.name)}"
     if spec.semantic != "decimal":
         for key, value in (("precision", spec.precision), ("scale", spec.scale)):

@@ -27,7 +27,7 @@ MAX_TAGGED: Final = 1_000
 
 
 def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations of the rules by the structs of a message and by their nesting."""
+    """Yield violations in the structs of a message and in their nesting."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)
     if graph.cycle:

@@ -9,7 +9,7 @@ from tagwire_generator.diagnostics.problems import RULES
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A violation of a rule by an object of a spec.
+    """A violation of a rule, found in an object of a spec.
 
     `key` is the spec key to blame. `needs` are other keys on which the rule depends; "message:" precedes a key of the
     message. If one of these keys is wrong, this violation is only a consequence and is not reported. `struct` and

@@ -39,7 +39,7 @@ class Excused(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[F]):
-    """The findings that are excused, and those that are not."""
+    """Findings, separated into excused and other findings."""
 
     findings: tuple[F, ...]
     excused: tuple[Excused[F], ...]

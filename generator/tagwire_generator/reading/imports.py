@@ -40,7 +40,7 @@ _HEAD: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return the tree of a spec in which imported structs are common structs. `shared` has their trees by name."""
+    """Return a spec's tree with imported structs as common structs. `shared` has the trees of shared structs."""
     made = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the common structs. Inline structs become common structs, because common structs can't contain any."""
+        """Yield the common structs. Inline structs become common, because a common struct can't declare them inline."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)

@@ -123,7 +123,7 @@ class FieldComparison(NamedTuple):
     """Number of messages or elements with a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """The values only in the first capture, only in the second, and in neither; None if too many, or hidden.
+    """The values only in the first capture, only in the second, and in neither; None if too many or any are hidden.
 
     Values that occur in neither capture are known only if the spec enumerates all values.
     """

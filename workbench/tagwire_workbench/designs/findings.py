@@ -51,7 +51,7 @@ class Finding:
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return the finding with its file position."""
+        """Return the finding with a position in a file."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
     def graded(self, severity: DesignSeverity) -> "Finding":
@@ -59,7 +59,7 @@ class Finding:
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
-        """Return the finding as a problem, as for specs."""
+        """Return the finding as a problem, in the form used for specs."""
         return Problem(
             rule=self.rule,
             severity=self.severity,

@@ -13,7 +13,7 @@ from tagwire_workbench.language.text_positions import Encoding, Position, Span, 
 from tagwire_workbench.language.text_tree import TextTree
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
-"""LSP severities. All others become Information."""
+"""The LSP severity of each severity. All others become Information."""
 
 
 class Document:

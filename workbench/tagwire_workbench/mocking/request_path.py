@@ -14,7 +14,7 @@ from tagwire.testing.peer import Received
 from tagwire.text_format import near
 
 ABSENT: Final = object()
-"""The value of a path that the request does not have."""
+"""Stands for a value that a request does not have."""
 _STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")
 _INDEX: Final = re.compile(r"\[(\d*)\]")
 _HEADER: Final = "header."
