@@ -271,7 +271,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Reject a union with several alternatives, or without any although this version has some."""
+        """Reject a union in which several alternatives are set, or none is set although this version has some."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

@@ -292,7 +292,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the lowest and highest value of a field; of an int64 if there is no such field."""
+    """Return the lowest and highest value of a field; without such a field, the bounds of an int64."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

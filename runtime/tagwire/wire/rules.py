@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Return whether several alternatives are set, or none although no unknown tag can be a newer alternative."""
+    """Return whether several alternatives are set, or none is set and no unknown tag can be a newer alternative."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 
