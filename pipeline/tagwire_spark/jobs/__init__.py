@@ -6,6 +6,7 @@
     export_logs         export logs as Parquet
     import_logs         restore exported logs, byte for byte
     audit_captures      list which clients send which versions, and which releases reject them
+    log_state           read consumer offsets and transactional state as tables
     read_logs           read the rows of kafka_log as a DataFrame, planned by workers, not by the driver
 
 A task processes a segment or a partition, and returns only a few numbers. Tasks write records directly to files, so
@@ -18,6 +19,7 @@ from tagwire_spark.jobs.convert import convert_logs
 from tagwire_spark.jobs.export import export_logs
 from tagwire_spark.jobs.read import read_logs
 from tagwire_spark.jobs.restore import import_logs
+from tagwire_spark.jobs.state import log_state
 from tagwire_spark.jobs.whatif import whatif_logs
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "convert_logs",
     "export_logs",
     "import_logs",
+    "log_state",
     "read_logs",
     "whatif_logs",
 ]

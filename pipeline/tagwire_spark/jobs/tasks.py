@@ -12,6 +12,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
@@ -79,7 +80,7 @@ def over_units(
     units: Sequence[Any],
     sizes: Sequence[int],
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
-    schema: str,
+    schema: StructType | str,
 ) -> DataFrame:
     """Return a lazy DataFrame of the rows that `work(number, unit)` yields. Other arguments are as in `run_units`."""
     tasks = _tasks(sizes)
