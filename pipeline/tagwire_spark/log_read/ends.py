@@ -26,26 +26,34 @@ class LogEnd(NamedTuple):
     """End position of the last whole batch in the last segment."""
     rest: int
     """Bytes of the last segment after its last batch: an unfinished batch, or zeros."""
+    last: int = 0
+    """Position of the last batch."""
 
 
-def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
+def end_of(
+    segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False, near: LogEnd | None = None
+) -> LogEnd | None:
     """Return the end of a log's whole batches, from the headers of its last batches; None without segments.
 
-    The caller sets the last segment's `end` to the returned position, so that later readers ignore the bytes after it.
-    Raises LogError for damage before the end, unless `permissive`.
+    `near` is an earlier end in the same segment: without an index, the search begins at its last batch. The caller sets
+    the last segment's `end` to the returned position, so that later readers ignore the bytes after it. Raises LogError
+    for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
     last = segments[-1]
     with last.opened() as data:
         scan = Scan(last.name, data, format)
-        spans = [*_last_spans(scan, position_before(scan, last, None), permissive=permissive)]
-        if spans and not _is_whole(scan, spans[-1].position):
+        start = position_before(scan, last, None)
+        if near is not None and near.last > start and _has_offset(scan, near.last, near.offset - 1):
+            start = near.last
+        spans = [*_last_spans(scan, start, permissive=permissive)]
+        if spans and not _has_offset(scan, spans[-1].position, spans[-1].last_offset):
             spans.pop()
         if not spans:
             return LogEnd(last.base_offset or 0, 0, len(data))
         position = spans[-1].position + spans[-1].size
-        return LogEnd(spans[-1].last_offset + 1, position, len(data) - position)
+        return LogEnd(spans[-1].last_offset + 1, position, len(data) - position, spans[-1].position)
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
@@ -112,13 +120,9 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """Return a position at or before the batch with `offset` (or the last batch) by a valid index; otherwise 0."""
     try:
         entry = segment.index_entry(offset)
-        if entry is not None:
-            batch = scan.batch(entry.position)
-            if batch.base_offset <= entry.offset <= batch.last_offset:
-                return entry.position
     except LogError:
-        pass
-    return 0
+        return 0
+    return entry.position if entry is not None and _has_offset(scan, entry.position, entry.offset) else 0
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
@@ -149,9 +153,10 @@ def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
     return found
 
 
-def _is_whole(scan: Scan, position: int) -> bool:
+def _has_offset(scan: Scan, position: int, offset: int) -> bool:
+    """Whether a whole batch with this offset begins at a position."""
     try:
-        scan.batch(position)
+        batch = scan.batch(position)
     except LogError:
         return False
-    return True
+    return batch.base_offset <= offset <= batch.last_offset

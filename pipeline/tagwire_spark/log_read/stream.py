@@ -153,8 +153,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
         """The listings of remote logs."""
-        self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """For each last segment's URL, the segment's state when it was read, and the end of the log."""
+        self._ends: dict[str, tuple[str, FileState | None, LogEnd | None]] = {}
+        """By partition folder: the last segment, its state when it was read (if remote), and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -288,16 +288,22 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from filter(None, logs)
 
     def _remote_end(self, location: Location, partition: Partition) -> LogEnd | None:
+        return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
+
+    def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
+        """Return the end of a log, searched from its last known end unless `state` is unchanged. Raises LogError."""
         if not partition.segments:
             return None
-        last = partition.segments[-1]
-        state = location.state_of(last.path)
-        if self._ends.get(last.name, (None,))[0] != state:
-            self._ends[last.name] = state, self._end_of(partition)
-        return self._ends[last.name][1]
-
-    def _end_of(self, partition: Partition) -> LogEnd | None:
-        return end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
+        name = partition.segments[-1].name
+        folder = folder_name(name)
+        segment, known, near = self._ends.get(folder, ("", None, None))
+        if segment != name:
+            near = None
+        elif state is not None and known == state:
+            return near
+        found = end_of(partition.segments, self.query.formats, permissive=self.query.permissive, near=near)
+        self._ends[folder] = name, state, found
+        return found
 
     def _local_log(self, partition: Partition) -> Log | None:
         """Return a local partition; None if it has no segments. Raises LogError."""

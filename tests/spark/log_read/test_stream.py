@@ -11,6 +11,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, Rea
 from streamed_logs import batch, rows, segment, stream, triggers
 
 from tagwire import log
+from tagwire.log.scan import Scan
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.sources.log import LogSource
@@ -72,6 +73,18 @@ def test_a_partition_that_lags_uses_the_limit(tmp_path: Path, others: int) -> No
     end = reader.latestOffset({}, reader.getDefaultReadLimit())
     used = sum(end["t"].values()) // 5 * len(batch(0))
     assert 0.95 * most <= used <= 1.05 * most
+
+
+def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an index, only the first search reads all batch headers; a truncated log is searched again."""
+    path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
+    reader, read, spans = stream(tmp_path), list[int](), Scan.span
+    monkeypatch.setattr(Scan, "span", lambda scan, position: (read.append(position), spans(scan, position))[1])
+    for count, most in ((50, 60), (51, 3), (52, 3), (20, 30)):
+        path.write_bytes(b"".join(batch(5 * n) for n in range(count)))
+        read.clear()
+        assert reader.latestOffset({}, reader.getDefaultReadLimit()) == {"t": {"0": 5 * count}}
+        assert 0 < len(read) <= most
 
 
 @pytest.mark.parametrize(("limit", "expected"), [
