@@ -88,7 +88,7 @@ class MessageSpec:
     """The subfolder of the spec set. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why `deprecated_versions` are deprecated, or all versions if it is empty; None if they are not."""
+    """Why `deprecated_versions` (if empty, all versions) are deprecated; None if no version is."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False

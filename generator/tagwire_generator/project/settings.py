@@ -72,7 +72,7 @@ class SpecSet:
     package: str
     """The package's import name, such as `tagwire_drafts.kip482`."""
     output: Path
-    """The folder in which the package's top-level folder is, absolute."""
+    """The folder that contains the package's top-level folder, absolute."""
     options: SpecOptions
     templates: Path
     """The folder of the templates, absolute."""

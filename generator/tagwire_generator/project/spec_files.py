@@ -44,7 +44,7 @@ class SpecData:
 
     @property
     def name(self) -> str:
-        """The message after which the file is named."""
+        """The file's name without suffix, which is the message's name."""
         return PurePath(self.file).stem
 
 

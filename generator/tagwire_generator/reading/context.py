@@ -66,7 +66,7 @@ class Reading:
         self.registers = registers
         """The registers of the spec set. None if the set is unknown; then names of registers are not checked."""
         self.shared = shared
-        """Where imports are looked up. None if imports are not resolved."""
+        """The shared structs that can be imported. None if imports are not resolved."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
         self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")

@@ -39,7 +39,7 @@ class _Message:
     spec: dict[str, Any]
     origin: str
     releases: dict[str, ImportedSpec]
-    """The spec in each release that has the message."""
+    """The message's spec by release, for each release that has the message."""
 
     @property
     def names(self) -> list[str]:

@@ -45,7 +45,7 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Return the newer name of each older field that has a partner."""
+        """Return the newer field's name for each older field that is paired."""
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:
@@ -66,7 +66,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair two specs by the `shared` versions with the same bytes. Raises SpecError if two versions disagree."""
+    """Pair the fields of two specs, by `shared` versions with the same bytes. Raises SpecError for a contradiction."""
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

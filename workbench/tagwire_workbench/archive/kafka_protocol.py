@@ -25,7 +25,7 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The format of records from each version on. FetchSnapshot is missing: its bytes may begin and end inside a record."""
+"""The record format since each version. FetchSnapshot isn't listed: its bytes may begin or end inside a record."""
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
 """Names of the records field in various releases. In early releases, its type was bytes."""
 

@@ -56,7 +56,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # only the name, to leave room for the error
+        self._name = file.path.name  # not the whole path, to leave room for the error
 
     @property
     def progress(self) -> float:

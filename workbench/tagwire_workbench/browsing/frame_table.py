@@ -34,7 +34,7 @@ class Names:
 
 
 class FrameTable:
-    """A row for each frame."""
+    """A table with a row for each frame."""
 
     def __init__(self, registry: "Registry") -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)

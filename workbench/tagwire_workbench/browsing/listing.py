@@ -40,7 +40,7 @@ class ExplainedEntry(NamedTuple):
 
 
 class Listing(ABC):
-    """Entries, numbered from 0 in input order."""
+    """A list of entries, numbered from 0 in input order."""
 
     noun = "entry"
     """What the browser calls an entry."""

@@ -132,9 +132,9 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The drafts go to the folder `place`. With `only_new`, they have only the new version, and of the other messages only
-    headers are written. If `place` is `folder` itself, specs keep all their versions and comments; in another folder,
-    no file is replaced. `released` are the baselines of the messages at `place`. Nothing is written until
+    The drafts go to the folder `place`. With `only_new`, they contain only the new version, and no other messages
+    except headers are written. If `place` is `folder` itself, specs keep all their versions and comments; in another
+    folder, no file is replaced. `released` are the baselines of the messages at `place`. Nothing is written until
     `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`

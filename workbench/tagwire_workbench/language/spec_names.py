@@ -39,7 +39,7 @@ class SpecNames:
         self.struct_uses: list[Name] = []
         """Types that name a struct, including types that declare the struct."""
         self.fields: list[Name] = []
-        """Every field, in source order."""
+        """The name of every field, in source order."""
         self.register_uses: list[Name] = []
         """Values that name a register."""
         self.field_uses: list[Name] = []

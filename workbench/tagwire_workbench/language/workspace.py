@@ -161,7 +161,7 @@ class Workspace:
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 
     def message(self, path: Path) -> MessageSpec | None:
-        """Return the message of a file without errors."""
+        """Return the message that a file defines; None if the file has errors."""
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:

@@ -35,7 +35,7 @@ class AnswerMaker:
         self.indexes: dict[Steps, list[int]] = {}
         """The original indexes of list elements, for lists that were checked without elements that need a request."""
         self.rows: dict[str, Any] = {}
-        """The field at the end of each path in `fields`."""
+        """The message field to which each path in `fields` leads."""
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
@@ -50,7 +50,7 @@ class AnswerMaker:
         )
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Convert header fields from JSON. The keys are attribute names, before and after."""
+        """Convert the JSON values of header fields, by attribute name."""
         names = _header_names(self.response_header)
         made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
         return {name: getattr(made, name) for name in header}

@@ -161,7 +161,7 @@ class _RuleReader:
         return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing else
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
-        """Return the answers of a rule, checked."""
+        """Check the answers of a rule, and return them."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
             return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
