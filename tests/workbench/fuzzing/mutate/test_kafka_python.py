@@ -1,6 +1,4 @@
-"""Check the claims about kafka-python in docs/howto-fuzzing.md with the release named there. Skipped without kafka-
-python.
-"""
+"""Check the claims about kafka-python in docs/howto-fuzzing.md with the release named there, if installed."""
 
 import re
 import sys
