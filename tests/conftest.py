@@ -17,7 +17,7 @@ from native_engine import forget_engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Deadlines would make tests fail when other processes slow them down.
+# Hypothesis's deadlines would make tests fail when other processes slow them down.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -46,7 +46,9 @@ def spark(spark_end: None) -> "SparkSession":
 
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of logs written by real brokers, one folder per broker. Tests must not change them."""
+    """Return the folder of logs written by real brokers, with a subfolder per broker. Tests must not change these
+    files.
+    """
     folder = tmp_path_factory.mktemp("logs")
     with tarfile.open(LOGS / "logs.tar.gz") as archive:
         archive.extractall(folder, filter="data")
@@ -55,7 +57,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def truth() -> dict[str, list[dict[str, Any]]]:
-    """Return the batches of each partition (`broker/topic-partition`) in order, as Kafka's own reader sees them."""
+    """Return the batches of each partition in order, as read by Kafka's own reader. Keys are `broker/topic-partition`."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for line in gzip.decompress((LOGS / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
         row = json.loads(line)
@@ -66,7 +68,7 @@ def truth() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture
 def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget packages that a test generates and imports, so that other tests can reuse their names."""
+    """Unload packages that a test generated and imported, so that other tests can reuse their names."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name, module in [*sys.modules.items()]:
@@ -84,12 +86,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start the slowest files first if pytest runs several processes.
 
-    Otherwise one process might still be busy with a slow file when all others have finished. `--dist loadfile` keeps
-    this order with `--no-loadscope-reorder`, and keeps the tests of a file in one process. Several processes may start
-    Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so files can't be grouped.
+    Otherwise, one process might still be busy with a slow file when all others have finished. `--dist loadfile` keeps
+    the tests of a file in one process, and `--no-loadscope-reorder` keeps the order of files. Several processes may
+    start Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so the Spark files can't be grouped in one
+    process.
     """
     if not hasattr(config, "workerinput"):
-        return  # keep the usual order of files
+        return  # a single process keeps the usual order of files
     places: dict[Path, int] = {}
     for item in items:
         places[item.path] = min(places.get(item.path, len(_LONG)), _place(item))
@@ -97,7 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    """Return the rank of a test's mark for long tests; tests without such a mark come last."""
+    """Return the rank of a test by its mark for slow tests. Tests without such a mark come last."""
     if _SPARK.intersection(getattr(item, "fixturenames", ())):
         return 0
     return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))

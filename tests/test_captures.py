@@ -1,6 +1,6 @@
-"""Frames of real clients and brokers: decoded strictly, encoded to the same bytes; senders' errors are rejected.
+"""Decode captured frames of real clients and brokers strictly and encode them to the same bytes.
 
-tests/data/captures/README.md describes their origin.
+Frames with sender errors are rejected. tests/data/captures/README.md describes the origin of the frames.
 """
 
 import gzip
@@ -93,14 +93,14 @@ def test_answers_to_a_version_that_the_broker_lacks_come_in_version_0() -> None:
 
 REBUILT = "rebuilt"
 LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
-    "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation id, 'rdkafka', no tagged fields
-    "00000000"  # the error: an int32 of 0 instead of a compact count of one byte
-    "00 00 00".replace(" ", "")  # no topic creation, no authorized operations, no tagged fields
+    "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation ID 2, 'rdkafka', no tagged fields
+    "00000000"  # the sender's error: an int32 of 0 instead of a one-byte compact count
+    "00 00 00".replace(" ", "")  # two booleans, both false, and no tagged fields
 )
 
 
 class Fault(NamedTuple):
-    """A frame that must be rejected, and the error message."""
+    """A frame that must be rejected, with the expected error message."""
 
     digest: str
     """The digest in sender_faults.json, or REBUILT for a frame that is not in the sample."""

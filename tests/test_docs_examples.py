@@ -1,12 +1,12 @@
 """Run every example of README.md and docs/*.md, and compare the output with the page.
 
     python   runs in one namespace per page
-    sh       runs in bash, with this environment's commands; its error output is included
-    python   examples with Spark run if Spark is available, in the tests' own session
-    text     directly after an example: its output; a line of three dots stands for any lines
+    sh       runs in bash with this environment's commands; the output includes standard error
+    python   code that uses Spark runs if Spark is available, in the Spark session of the tests
+    text     is the expected output of the example before it; a line of three dots matches any lines
 
-All examples of a page run in order in a shared folder, which is empty at first. Blocks of other languages are not run,
-but make targets in `console` blocks must exist.
+All examples of a page run in order in one folder, which is empty at first. Blocks in other languages are not run, but
+make targets in `console` blocks must exist.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ SHOWN_ONLY = {"console", "elisp", "jinja", "json", "lua", "toml", "text", "yaml"
 
 
 class Example(NamedTuple):
-    """A block that is run."""
+    """An executable code block of a page."""
 
     place: str
     language: str
@@ -86,7 +86,7 @@ def matches(printed: str, expected: str) -> bool:
 
 
 def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """Mark the pages that `make test` includes."""
+    """Return the marks of a page: `make test` runs only the README and the tutorial."""
     return () if page.name in ("README.md", "tutorial.md") else (pytest.mark.thorough,)
 
 
@@ -101,7 +101,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
     without_spark = False
     for example in examples(page):
         is_python = example.language == "python"
-        # Examples after a Spark example depend on its results.
+        # Examples after a skipped Spark example may depend on its results.
         if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
             without_spark = True
             continue
@@ -112,7 +112,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.skipif("TAGWIRE_BROKER" not in os.environ, reason="make test-broker starts a broker")
 def test_examples_with_a_real_broker() -> None:
-    """The page about brokers without its mock peer prints the same with a real broker."""
+    """Check that the broker page without its mock peer prints the same output with a real broker."""
     from tagwire import PeerConnectionError, connect
     from tagwire_messages import registry
 

@@ -52,7 +52,7 @@ def table(text: str, title: str) -> list[list[str]]:
 
 
 def shapes_of(module: ModuleType, step: str) -> dict[str, set[str]]:
-    """Return, by shape, the attributes that calls of the step's class return."""
+    """Return the attributes of each shape: the keyword arguments wherever the source creates such a step."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == step:
@@ -68,7 +68,7 @@ def test_every_view_has_its_section() -> None:
 
 
 def attributes_of(view: type) -> list[tuple[str, str]]:
-    """Return name and annotation of each attribute, as written in the source."""
+    """Return the name and annotation of each attribute, as written in the source."""
     [body] = [node.body for node in ast.parse(inspect.getsource(view)).body if isinstance(node, ast.ClassDef)]
     return [
         (ast.unparse(node.target), ast.unparse(node.annotation).replace("'", "").replace(" | ", " or "))

@@ -1,9 +1,9 @@
-"""The engines and the layout interpreter follow one contract, compared on valid and invalid bytes and values.
+"""Check that the engines and the layout interpreter give equal results, on valid and invalid bytes and values.
 
-A generated serializer that rejects something hands over to the interpreter to locate the error. So one that rejects too
-much is only slow, one that accepts too much is silently wrong, and `encode` and `decode` reveal neither: the tests call
-both directly. The native engine raises if the interpreter contradicts it, so the tests use public calls and also
-compare its errors.
+When a generated serializer rejects input, `encode` and `decode` call the interpreter to locate the error. These calls
+would hide a serializer that rejects valid input (slow) or accepts invalid input (silently wrong), so the tests call
+serializers and interpreter directly. The native engine raises an error if the interpreter contradicts it, so it is
+tested through public calls, and its errors are compared.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ NO_LIMITS = Limits()
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """Return the generated serializer's result for all of `data`."""
+    """Return the result of the generated serializer, which must consume all of `data`."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
@@ -73,7 +73,7 @@ def count_pure(sample: Sample, message: Any) -> int | Refusal:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
-        return f"refused: {type(fault).__name__}"  # not the message: an int of 5000 digits has no string
+        return f"refused: {type(fault).__name__}"  # an int of 5000 digits has no string, so no message
     return len(out)
 
 
@@ -108,7 +108,7 @@ if Plan is not None:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Whether values and types are deeply equal; 1 differs from True, and a tuple from a list."""
+    """Return whether types and values are deeply equal: 1 differs from True, and a tuple from a list."""
     if type(one) is not type(other):
         return False
     if isinstance(one, Struct):
@@ -133,7 +133,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Whether only one of them rejects the input, or the native engine's error differs."""
+    """Return whether only one of two results is an error, or whether the native engine's result differs."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))
@@ -163,7 +163,6 @@ def test_on_what_kafka_writes() -> None:
 
 
 def test_the_native_engine_has_every_version() -> None:
-    """Covers all generated classes; "" without a native engine."""
     obstacles = {str(each): native_obstacle(each.cls, each.version) for each in samples()}
     assert {each: what for each, what in obstacles.items() if what} == {}
 
@@ -181,11 +180,11 @@ def test_on_damaged_bytes() -> None:
         if what:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < accepted < 28_000  # otherwise the damage is too small or too large to be useful
+    assert 2_000 < accepted < 28_000  # the damage must cause both outcomes often
 
 
 def any_way(random: Random) -> dict[str, Any]:
-    """Return arguments of `decode`: lenient, with low limits, or with views."""
+    """Return random arguments for `decode`: lenient, with low limits, or with views."""
     way = random.randrange(4)
     names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
     bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2**70))
@@ -219,7 +218,7 @@ def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None
 
 
 def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the result of a call, or its error."""
+    """Return the result of a call, or the error that it raised."""
     try:
         return call(*args, **kwargs)
     except DecodeError as error:

@@ -1,6 +1,6 @@
-"""Golden bytes of every version of every message, in both directions.
+"""Check the golden bytes of every version of every message, in both directions.
 
-golden_files.py describes their origin. They can only be updated by hand, against a reference.
+tests/support/golden_files.py describes the origin of these bytes. Update them only by hand, against a reference.
 """
 
 import json
@@ -55,7 +55,7 @@ def check(cls: type[tagwire.Message], golden: Golden) -> None:
 
 
 def test_a_golden_file_can_fail(tmp_path: Path) -> None:
-    """One changed byte and one changed value must both be detected."""
+    """Check that a single changed byte and a single changed value are both detected."""
     text = file_of("HeartbeatResponse").read_text(encoding="utf-8")
     golden = next(read_file(file_of("HeartbeatResponse")))
     first = parse_annotated(golden.annotation)[:2].hex(" ")

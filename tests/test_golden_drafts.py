@@ -1,8 +1,8 @@
-"""Golden bytes of the KIP-482 draft, computed by hand: no implementation of the draft exists.
+"""Golden bytes of the KIP-482 draft, computed by hand, because nobody has implemented the draft.
 
-The draft puts a buffer of optional fields before each struct: entries of length (a varint), tag (two bytes) and value,
-terminated by a length of zero. With zig-zag, a length n is the byte 2n; unsigned, it is n. Strings have int16 lengths,
-arrays and bytes int32 ones: the draft has no compact forms.
+The draft puts a buffer of optional fields before each struct. Each entry has a length (a varint), a tag (two bytes) and
+a value; a length of zero ends the buffer. Length n is the byte 2n as a zig-zag varint, and n as an unsigned varint.
+Strings have int16 lengths; arrays and bytes have int32 lengths, because the draft has no compact forms.
 """
 
 import gzip
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 RESPONSE: Json = {"userAgent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]}
 PLAIN_RESPONSE: Json = {"foos": [{"baz": 7}, {"baz": -1}]}
 RESPONSE_V0 = (
-    "00000002"  # foos: 2
+    "00000002"  # foos: count 2
     "0007"  # foos[0].baz: 7
     "ffff"  # foos[1].baz: -1
 )
@@ -44,20 +44,21 @@ REQUEST: Json = {
 
 
 def request_v9(length: Any) -> str:
-    """Return the bytes of REQUEST; `length` encodes the length of an optional field."""
+    """Return the bytes of REQUEST. `length` encodes the length of an optional field."""
     return (
-        f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 2 + 2 bytes: "me"
+        f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 4 bytes: string length 2, "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
-        # origin, tag 256: its own empty buffer, then host (2 + 1) and hops (4 + 4): 1 + 3 + 8 = 12 bytes
+        # origin, tag 256, 12 bytes: its own empty buffer (1 byte), host "h" (2 + 1 bytes), hops: count 1, 3 (4 + 4
+        # bytes)
         f"{length(12)} 0100 00 0001 68 00000001 00000003"
-        f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 4 + 1 bytes
-        "00"  # the end of the message's buffer
-        "00000002"  # filters: 2
-        f"{length(3)} 0001 0001 79"  # filters[0].bar, tag 1, 2 + 1 bytes: "y"
-        f"{length(4)} 0002 00000002"  # filters[0].limit, tag 2: 2
+        f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 5 bytes: length 1, ff
+        "00"  # end of the message's buffer
+        "00000002"  # filters: count 2
+        f"{length(3)} 0001 0001 79"  # filters[0].bar, tag 1, 3 bytes: string length 1, "y"
+        f"{length(4)} 0002 00000002"  # filters[0].limit, tag 2, 4 bytes: 2
         "00"
         "fffe 0003"  # lowest_baz: -2, highest_baz: 3
-        "00"  # filters[1] has no optional field
+        "00"  # filters[1] has no optional fields
         "0000 7fff"
         "00"  # newest: false
     )
@@ -73,9 +74,9 @@ def unsigned(size: int) -> str:
 
 PLAIN_FILTERS = [{"lowestBaz": -2}, {"lowestBaz": 0}]
 FILTERS = [{"lowestBaz": -2, "highestBaz": 3}, {"lowestBaz": 0, "highestBaz": 32767}]
-REQUEST_V0 = "00000002 fffe 0000"  # filters: 2, lowest_baz each
-REQUEST_V1 = "00000002 fffe 0003 0000 7fff"  # with highest_baz
-REQUEST_V2 = REQUEST_V1 + "00"  # with newest
+REQUEST_V0 = "00000002 fffe 0000"  # filters: count 2, then lowest_baz of each filter: -2, 0
+REQUEST_V1 = "00000002 fffe 0003 0000 7fff"  # version 1 adds highest_baz to each filter: 3, 32767
+REQUEST_V2 = REQUEST_V1 + "00"  # version 2 adds newest: false
 
 HEADER: Json = {"requestApiKey": 9000, "requestApiVersion": 9, "correlationId": 7, "clientId": "me"}
 
@@ -85,11 +86,12 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # user_agent, tag 1, 4 bytes; end; foos: 2; no optional field, baz; bar, tag 1, 3 bytes; end; baz
+        # user_agent (length, tag 1, "ab"); end of the message's buffer; foos: count 2; foos[0]: empty buffer, baz 7;
+        # foos[1]: bar (length, tag 1, "x"), end of its buffer, baz -1
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),
-    # A null user agent differs from its default (""), and takes only the length.
+    # A null user agent is written, because it differs from the default (""). It consists of the string length -1.
     ("FooResponse", 9, {"userAgent": None, "foos": []}, "04 0001 ffff 00 00000000", "02 0001 ffff 00 00000000"),
     ("FooResponse", 9, {"foos": []}, "00 00000000", "00 00000000"),
     ("FooRequest", 0, {"filters": PLAIN_FILTERS}, REQUEST_V0, REQUEST_V0),
@@ -97,7 +99,7 @@ GOLDEN = [
     *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
     ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
     ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
-    # API key 9000, version 9, correlation id 7, client id "me"; the draft does not change headers
+    # API key 9000, version 9, correlation ID 7, client ID "me". The draft does not change headers.
     ("RequestHeader", 1, HEADER, "2328 0009 00000007 0002 6d65", "2328 0009 00000007 0002 6d65"),
     ("ResponseHeader", 0, {"correlationId": 7}, "00000007", "00000007"),
 ]
@@ -166,7 +168,7 @@ def test_optional_values_in_a_version_without_optional_fields() -> None:
 
 
 def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
-    """In the third reading each length is larger by two, for the tag."""
+    """Check the reading of the draft in which lengths include the two bytes of the tag."""
     spec = {
         "type": "data",
         "name": "Counted",
@@ -176,14 +178,14 @@ def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
         "fields": [],
     }
     package = build_package(tmp_path, "counted_messages", [spec], SpecOptions(length_counts_tag=True))
-    data = bytes.fromhex("0c 0001 0002 6162 00")  # 2 + 4 bytes, as zig-zag 12
+    data = bytes.fromhex("0c 0001 0002 6162 00")  # length 2 (tag) + 4 (value) = 6, as zig-zag varint 12 (0c)
     assert package.registry["Counted"](agent="ab").encode(0) == data
     assert package.registry["Counted"].decode(data, 0).agent == "ab"
 
 
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
-    # API key 9000, version 9, correlation id 7, client id "me": request header 1, which the draft does not change
+    # API key 9000, version 9, correlation ID 7, client ID "me" in request header 1, which the draft does not change
     head = bytes.fromhex("2328 0009 00000007 0002 6d65")
     data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
     assert data == head + request.encode(9)
@@ -196,7 +198,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """The draft's motivation: most clients don't request them, but get four bytes for each topic."""
+    """Check the draft's motivation: most clients don't request authorized operations, but receive four bytes per topic."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

@@ -1,4 +1,4 @@
-"""Kafka's RPCs with the new version of KIP-482's first draft: golden bytes of each, and whole frames.
+"""Golden bytes and whole frames of Kafka's RPCs, with the new version from KIP-482's first draft.
 
 The bytes come from the independent encoder (see golden_files.py), because nobody has implemented the draft.
 """
@@ -63,7 +63,7 @@ def test_frames(api: int) -> None:
     [version] = request.VERSIONS
     assert response.VERSIONS == request.VERSIONS
     data = registry.encode_request(request, version, correlation_id=7, client_id="me")
-    # Header 1: in the draft, the body begins with optional fields, not the header.
+    # Request header 1 is unchanged: in the draft, optional fields begin the body, not the header.
     head = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
     assert data == head + request.encode(version)
     frame = registry.decode_request(data)

@@ -1,7 +1,7 @@
-"""The commit hooks, run by pre-commit in a separate git repository.
+"""Test the commit hooks through pre-commit in a separate git repository.
 
-pre-commit would install hooks of `language: python` from an index. To avoid the network, the tests run the same entries
-as `language: system` with this environment's `tagwire`; the rest is as users get it.
+pre-commit would install hooks of `language: python` from a package index. To avoid network access, the tests run the
+same entries as `language: system` with this environment's `tagwire`; everything else is as users get it.
 """
 
 import os
@@ -28,7 +28,7 @@ slow = [
 
 
 class Repository:
-    """A git repository of a project with all hooks configured."""
+    """A git repository of a project in which all hooks are configured."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -65,7 +65,7 @@ class Repository:
         self.run("git", "commit", "--quiet", "--no-verify", "--message", "state")
 
     def hook(self, name: str, *, fails: bool = False) -> str:
-        """Run a hook as for a commit of everything."""
+        """Stage everything and run a hook as on a commit."""
         self.run("git", "add", "--all")
         return self.run(sys.executable, "-m", "pre_commit", "run", name, fails=fails)
 
@@ -75,7 +75,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a repository to copy, because creating one takes longer than most hooks."""
+    """Create a repository for tests to copy, because creating one takes longer than running most hooks."""
     repository = Repository(tmp_path_factory.mktemp("untouched"))
     repository.make()
     return repository.root
@@ -87,8 +87,6 @@ def repository(untouched: Path, tmp_path: Path) -> Repository:
 
 
 class TestThroughPreCommit:
-    """The effect of each hook on a commit."""
-
     pytestmark = slow
 
     @pytest.mark.parametrize("name", ["tagwire-generate", "tagwire-check"])
@@ -162,7 +160,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside of a hook, files on disk count
+        repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside a hook, `--check` reads the files on disk
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
         edit_spec(repository.root, "PlainData", "Nonce", "Number")
@@ -171,7 +169,7 @@ class TestThroughPreCommit:
         assert "staged with other content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
 
     def test_what_is_staged_is_compared(self, repository: Repository) -> None:
-        """Half of a change is staged, and the files on disk are complete."""
+        """Check a commit in which half of a change is staged, although the files on disk are complete."""
         hook = repository.root / ".git/hooks/pre-commit"
         hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check --staged\n")
         hook.chmod(0o755)
@@ -182,19 +180,19 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        edit_spec(repository.root, "PingRequest", "Number", "Other")  # neither staged nor generated
+        edit_spec(repository.root, "PingRequest", "Number", "Other")  # this change is neither staged nor generated
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_that_git_ignores(self, repository: Repository) -> None:
-        """Projects that generate code at build time commit no modules."""
+        """Check projects that generate code at build time and don't commit the modules."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit does not pass deleted files to hooks, and this commit touches no existing file.
+        # pre-commit does not pass deleted files to hooks, so the hooks receive no files for this commit.
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)
@@ -232,7 +230,9 @@ class TestThroughPreCommit:
         assert spec.read_text(encoding="utf-8") == formatted
 
     def test_what_is_staged_counts(self, repository: Repository) -> None:
-        """One spec is staged with its classes; another is edited, even invalid, but not staged."""
+        """Check that hooks ignore an unstaged spec, even an invalid one, and accept another spec staged with its
+        classes.
+        """
         edit_spec(repository.root, "PingRequest", '"Nonce", "type": "int64", "versions": "0+"', "NEW")
         edit_spec(repository.root, "PingRequest", "NEW", '"Nonce", "about": "x", "type": "int64", "versions": "0+"')
         repository.run(SCRIPTS / "tagwire", "generate")
@@ -242,7 +242,7 @@ class TestThroughPreCommit:
         for name in ("tagwire-validate", "tagwire-check", "tagwire-generate", "tagwire-breaking"):
             assert "Passed" in repository.run(sys.executable, "-m", "pre_commit", "run", name)
         assert (repository.root / "message_specs/PingResponse.json").read_bytes() == unstaged
-        repository.run("git", "add", "message_specs/PingResponse.json")  # now broken: its classes are missing
+        repository.run("git", "add", "message_specs/PingResponse.json")  # the staged spec has no matching classes
         for name in ("tagwire-check", "tagwire-breaking"):
             repository.run(sys.executable, "-m", "pre_commit", "run", name, fails=True)
 

@@ -1,6 +1,6 @@
-"""The generated classes against bytes and verdicts of Kafka's own, one test per file of cases.
+"""Compare the generated classes with bytes and verdicts from Kafka's own classes, with one test per file of cases.
 
-A test collects all differences and shows the first few, because a test per row would mean thousands of similar tests.
+Each test collects all differences and shows the first few, because one test per row would mean thousands of tests.
 """
 
 import json
@@ -39,7 +39,7 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    is_renamed = row["message"] != cls.NAME  # its fields, and keys in JSON, may have been renamed, too
+    is_renamed = row["message"] != cls.NAME  # JSON keys of a renamed message may have been renamed as well
     if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
@@ -84,7 +84,7 @@ def test_unsupported_values_are_refused_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Whether Kafka reads a mutated row completely and writes it back unchanged."""
+    """Return whether Kafka reads all bytes of a mutated row and writes them back unchanged."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 
@@ -113,7 +113,7 @@ def test_mutations_leniently() -> None:
             return f"refused: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # These rows have records as base64, like tagwire's lossless form, and no unknown tags.
+        # The records of these rows are base64, as in tagwire's lossless JSON, and there are no unknown tags.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)
@@ -133,7 +133,7 @@ def test_probes_of_tag_sections() -> None:
         same = row["ok"] and row.get("rewrite_hex") == row["hex"]
         try:
             assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
-            # Tagwire reads and writes the highest tag; Kafka reads it but refuses to write it.
+            # Tagwire reads and writes the highest tag; Kafka reads it but rejects it when writing.
             assert same or row["name"] == "tag 2^31-1", row["name"]
         except tagwire.DecodeError:
             assert not same, row["name"]
@@ -156,12 +156,14 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Strict decoding accepts what Kafka reads fully and writes unchanged; lenient decoding what Kafka reads."""
+    """Check that strict decoding accepts bytes that Kafka reads fully and writes back, and lenient decoding those it
+    reads.
+    """
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # of version -1, which Kafka does not check, and an old header
+            continue  # version -1, which Kafka does not reject, and a version of an old header
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

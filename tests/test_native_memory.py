@@ -23,7 +23,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Return calls that cover all paths in the engine: valid and invalid bytes, valid and odd values."""
+    """Return calls that cover all paths in the engine, with valid and invalid bytes and values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):
@@ -146,14 +146,14 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),  # the young generation: the message and its objects
+    "collected": lambda m: gc.collect(1),  # collects the young generation, which contains the message and its objects
 }
 
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> None:
-    """Any result but a crash is fine; AddressSanitizer makes this test conclusive."""
+    """Check that nothing crashes; any result is allowed. Only AddressSanitizer makes this test conclusive."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))
@@ -165,7 +165,7 @@ def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> Non
 
 
 class Disguise(MetadataResponsePartition):
-    """Removes itself when its fields are read."""
+    """A partition that removes itself when its fields are read."""
 
     __slots__ = ("message",)
 
@@ -204,7 +204,7 @@ def test_default_comparisons_that_change_the_message() -> None:
 
 
 def test_threads_share_what_is_made_on_first_use() -> None:
-    """Eight threads use a new class at the same moment."""
+    """Check eight threads that use a new class at the same moment."""
     for _ in range(20):
         cls: Any = type("Fresh", (messages.MetadataResponse,), {"__slots__": ()})
         data = metadata(3).encode(12)

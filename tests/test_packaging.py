@@ -63,7 +63,7 @@ print(tagwire.engine(), tagwire.__version__)
 
 
 def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
-    # PYTHONPATH and TAGWIRE_* would affect the fresh environment.
+    # Without PYTHONPATH and TAGWIRE_*, which would affect the fresh environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
     environment |= more
     line = [str(part) for part in command]
@@ -73,7 +73,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
-    """Build a wheel or sdist and return its path. The engine is compiled without optimization, to save time."""
+    """Build a wheel or sdist and return its path. The engine is compiled without optimization to save time."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
@@ -92,7 +92,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the interpreter of an environment with only the wheel."""
+    """Return the Python interpreter of an environment in which only the wheel is installed."""
     return installed(wheel, tmp_path_factory.mktemp("venv"))
 
 
@@ -128,7 +128,7 @@ def engines_in(wheel: Path) -> set[str]:
 
 @pytest.mark.package
 def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> None:
-    """A wheel has an engine exactly if this test's own installation has one."""
+    """Check that a wheel contains an engine if and only if this test's own installation does."""
     if Plan is None:
         assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
     else:
@@ -157,7 +157,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
-    # The suite's own libraries, but the wheel's tagwire, which is first on the path.
+    # The libraries are those of this environment, but tagwire comes from the wheel, which is first on the path.
     environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
     where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
     assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")
@@ -168,7 +168,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 @native
 @pytest.mark.package
 def test_an_engine_that_does_not_compile(tmp_path: Path) -> None:
-    """A pure wheel with a warning or, if an engine is required, no wheel."""
+    """Check that the build gives a pure wheel with a warning, or fails if an engine is required."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
     assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
@@ -219,7 +219,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_the_wheel_says_where_all_is(wheel: Path) -> None:
-    """A package index shows the README outside of the repository, so no link may be relative."""
+    """Check that the README has no relative links, because a package index shows it outside the repository."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         head, _, readme = archive.read(name).decode().partition("\n\n")
@@ -245,8 +245,8 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 
 @pytest.mark.package
 def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
-    """The steps of docs/tutorial.md from an empty folder, up to a custom protocol over a socket."""
-    # This environment's libraries without its .pth files: tagwire itself comes from the wheel.
+    """Follow docs/tutorial.md from an empty folder to a custom protocol over a socket."""
+    # Use this environment's libraries without its .pth files, so that tagwire itself comes from the wheel.
     libraries = sysconfig.get_path("purelib")
     path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     more: dict[str, Any] = {"PYTHONPATH": libraries, "PATH": path, "NO_COLOR": "1"}
@@ -267,7 +267,7 @@ def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
-    # Without its libraries the generator can't render, but it must find its folders.
+    # Without its libraries, the generator can't render, but must still find its template folders.
     script = (
         "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
@@ -296,7 +296,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]
-    assert not [name for name in names if Path(name).match("_*.c")]  # made by Cython
+    assert not [name for name in names if Path(name).match("_*.c")]  # generated by Cython
     assert {
         "runtime/tagwire/_native/engine/_engine.pyx",
         "runtime/tagwire/_native/columns/_columns.pyx",
@@ -320,7 +320,9 @@ def project() -> Any:
 
 
 def test_any_black_will_do_and_ours_is_pinned() -> None:
-    """A pinned version in the extra would conflict with projects that pin black themselves."""
+    """Check that black's version is not pinned in the extra, which would conflict with projects that pin black
+    themselves.
+    """
     (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
     assert re.fullmatch(r"black>=[\d.]+", wanted)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

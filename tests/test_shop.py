@@ -1,4 +1,4 @@
-"""A custom protocol that uses the whole tagwire dialect, through every command that a team would run.
+"""Run a custom protocol that uses the whole tagwire dialect through every command that a team would use.
 
 The specs are in tests/data/shop. The bytes are computed by hand, field by field, without tagwire.
 """
@@ -29,8 +29,9 @@ from tagwire_cli.app import app
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# id, at (2023-11-14T22:13:20.123Z), state DONE; total: 19.99 in two bytes, level, tags; payment: present, one tag: 1 of
-# six bytes, 0.05 in two bytes after its marker; two lines: sku, no, two levels, a grid of 1 and of 2 floats, tags
+# Version 0: id; at (2023-11-14T22:13:20.123Z); state DONE; total: 19.99 in two bytes, level, tag section;
+# payment: presence marker, one tagged field (tag 1, six bytes: marker, 0.05 in two bytes, level, tag section);
+# lines: count 2, each with sku, no, levels, a grid of float rows, and a tag section; the tag section of the message
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03
@@ -38,7 +39,7 @@ V0 = """
       65666768 0000000000000003 01  01  00
     00
 """
-# the same, with the currency in each Money, a price (ff: null) and rows of marks in each line
+# Version 1 adds the currency in each Money, and a price (ff: null) and rows of marks in each line.
 V1 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 04 455552 00  01 01 01 0a 01 03 0005 00 04 455552 00
     03
@@ -52,7 +53,7 @@ GOLDEN = {0: bytes.fromhex(V0), 1: bytes.fromhex(V1)}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield the project with its classes, generated and importable."""
+    """Yield the project after generating its package and making it importable."""
     folder = tmp_path_factory.mktemp("project") / "shop-project"
     shutil.copytree(SPECS, folder)
     sys.path.insert(0, str(folder))
@@ -70,7 +71,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs a command in the project's folder: exit code, output, errors."""
+    """Return a function that runs a command in the project's folder and returns exit code, output and errors."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:

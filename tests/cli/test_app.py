@@ -75,7 +75,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     (specs / "FooRequest.json").write_text(
         '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
     )
-    # None in sys.modules makes an import fail as if the module were not installed.
+    # With None in sys.modules, an import fails as if the module were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -103,7 +103,7 @@ def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
 
 
 def test_python_m_is_the_same_command() -> None:
-    for words in (["--version"], ["-V"]):  # printed without loading click
+    for words in (["--version"], ["-V"]):  # these options don't load click
         line = [sys.executable, "-m", "tagwire_cli", *words]
         shown = subprocess.run(line, capture_output=True, text=True, check=True).stdout
         assert shown == CliRunner().invoke(app, words, prog_name="tagwire").stdout and shown.startswith(

@@ -162,7 +162,9 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Return `JSON` if an option selects JSON: --json, --jsonl for output, or json as a value of --format."""
+    """Return `JSON` if an option of the command selects JSON: --json, output with --jsonl, or --format with the value
+    json.
+    """
     found: set[str] = set()
     for param in command.params:
         is_choice = isinstance(param.type, click.Choice) and "json" in param.type.choices
@@ -212,7 +214,7 @@ def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_name_every_key(name: str) -> None:
-    """A key that a command adds fails here until the schema includes it."""
+    """Check that each schema lists every key that its command prints."""
     objects = list(objects_of(validator(name).schema))
     assert objects and all(each["additionalProperties"] is False for each in objects)
 

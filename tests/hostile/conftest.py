@@ -1,5 +1,3 @@
-"""A fixture that runs each test with each engine."""
-
 import pytest
 from native_engine import forget_engine
 
@@ -8,7 +6,7 @@ from tagwire import engine
 
 @pytest.fixture(params=("python", "native") if engine() == "native" else ("python",))
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run the test with each engine; messages and formats choose their engine again."""
+    """Run the test once with each engine. Messages and formats choose their engine again."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     forget_engine()
     return str(request.param)

@@ -33,7 +33,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], object]]] = {
 
 
 class Shrinking:
-    """Returns the input as its first buffer, and shorter buffers later."""
+    """An object whose first buffer is the whole input, and whose later buffers are shorter."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.sizes = [len(data), size]
@@ -55,7 +55,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_a_bytearray_that_somebody_trims(reader: str) -> None:
-    """Tried at each call and return of Python code, where another thread could run."""
+    """Check truncation at each call and return of Python code, where another thread could run."""
     data, read = READERS[reader]
     wanted = read(data)
     for moment in range(1000):
@@ -87,7 +87,7 @@ def test_what_was_read_holds_its_bytes(reader: str) -> None:
     data, read = READERS[reader]
     given = bytearray(data)
     message = read(given)
-    if reader != "decode_record":  # which only has strings
+    if reader != "decode_record":  # `decode_record` returns only strings
         with pytest.raises(BufferError):
             given.clear()
     assert message == read(data)

@@ -1,7 +1,8 @@
-"""Threads make the first calls together, in fresh processes: nothing may crash, and all get the same result.
+"""Check that threads in a fresh process can make the first calls together: no crash, and the same result in each
+thread.
 
-First calls create methods, plans, layouts, formats and modules. Once, each thread created its own, and replaced another
-thread's while that was in use.
+First calls create methods, plans, layouts, formats and modules. In an earlier version, each thread created its own and
+replaced another thread's while that was in use.
 """
 
 import os

@@ -13,7 +13,7 @@ EMPTY = gzip.compress(b"", mtime=0)
 
 
 class Counted:
-    """A stand-in for `zlib` that counts unconsumed input, which is copied."""
+    """A replacement for `zlib` that counts the bytes of unconsumed input, because zlib copies them on every call."""
 
     error = zlib.error
 

@@ -80,12 +80,12 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     try:
         data = batch.encode()
     except TagwireError:
-        return  # the number may be rejected, but what is written must be valid
+        return  # the number may be rejected, but encoded bytes must be valid
     assert len(RecordBatchV2.decode(data).records) in (2, len(records))
 
 
 class Fooling:
-    """Claims to be a partition, but has another class and another size."""
+    """An object whose `__class__` is a partition's, but whose real class and size differ."""
 
     __slots__ = ()
 
@@ -93,8 +93,10 @@ class Fooling:
 
 
 def test_a_descriptor_and_a_false_class() -> None:
-    """The property of a lazy default struct reads the object's memory at a fixed offset."""
-    messages.FetchResponse().encode(12)  # makes the native engine install its attributes
+    """Check that properties of lazy default structs, which read memory at fixed offsets, reject objects of other
+    classes.
+    """
+    messages.FetchResponse().encode(12)  # the native engine installs its properties on the first call
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)
         for false in (Fooling(), object(), messages.FetchResponse()):
@@ -107,7 +109,7 @@ def test_a_descriptor_and_a_false_class() -> None:
 
 
 class Meddling:
-    """Changes the message when compared."""
+    """An object that changes the message when it is compared."""
 
     def __init__(self, message: Any) -> None:
         self.message = message
@@ -157,7 +159,7 @@ def changes(message: Any, stop: threading.Event) -> Iterator[None]:
 
 
 def test_another_thread_changes_the_message() -> None:
-    """Whatever the resulting bytes, only TagwireErrors are raised."""
+    """Check that only a TagwireError may be raised; the resulting bytes don't matter."""
     message = messages.MetadataResponse()
     message.topics = ()
     stop = threading.Event()

@@ -32,7 +32,7 @@ class Below(MetadataRequestTopic):
 
 
 class Renamed(MetadataRequestTopic):
-    """A struct whose `name` is a property, not the slot."""
+    """A struct whose `name` is a property instead of a slot."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class Renamed(MetadataRequestTopic):
 
 
 class Disguised:
-    """Claims to be of another class."""
+    """An object whose `__class__` is another class."""
 
     name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]
@@ -96,7 +96,7 @@ def test_subclasses(writer: str) -> None:
 
 
 def message_of(module: str) -> type[Message]:
-    """Return a message with structs, as if defined in a module of this name."""
+    """Return a message class with structs, as if it were defined in a module of this name."""
 
     def __init__(self: Any, **fields: Any) -> None:
         for name in self.__slots__:

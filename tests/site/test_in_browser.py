@@ -1,6 +1,6 @@
-"""The built site and the page of `tagwire explain --html` in a real headless browser.
+"""Test the built site and the page of `tagwire explain --html` in a real headless browser.
 
-Run it with `make test-site`. It is skipped without a browser, and never runs in CI.
+Run these tests with `make test-site`. They are skipped without a browser, and CI does not run them.
 """
 
 import gzip
@@ -97,7 +97,7 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
 
 
 def ask(window: Browser, script: str) -> None:
-    """Run a script, and wait for the answer to its request."""
+    """Run a script in the playground, and wait for the playground's reply."""
     window.run(PLAY + "play.dataset.answered = 0; " + script)
     window.wait(PLAY + "return +play.dataset.answered", seconds=120)
 

@@ -1,4 +1,4 @@
-"""Types of a draft's package, and of a schema made at run time."""
+"""Types of a draft's package and of a schema that is built at run time."""
 
 from typing import assert_type
 

@@ -424,7 +424,7 @@ def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: py
     add_settings(project, 'lock = "released.json"\n')
     assert CliRunner().invoke(app, ["lock"]).exit_code == 0
     first = breaking()
-    with monkeypatch.context() as broken:  # reading any spec fails from here on
+    with monkeypatch.context() as broken:  # from here on, reading any spec fails
         broken.setattr("tagwire_generator.evolution.spec_sources.SpecReader.read", None)
         again = breaking()
         assert (again.exit_code, again.stderr) == (first.exit_code, first.stderr) == (0, first.stderr)

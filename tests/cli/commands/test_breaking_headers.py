@@ -1,6 +1,6 @@
-"""Proofs of TW913, a released version whose header changed, use the headers of the set.
+"""Check that proofs of TW913 (the header of a released version changed) use the spec set's own headers.
 
-The bytes are computed by hand from the specs below.
+The expected bytes are computed by hand from the specs below.
 """
 
 import json
@@ -36,7 +36,9 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Swap headers 0 and 1 for version 0, against the rule; the flexible version 1 does not change."""
+    """Swap header versions 0 and 1 for message version 0, against Kafka's rule. Version 1, which is flexible, keeps its
+    header.
+    """
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -63,7 +65,7 @@ def commit(root: Path) -> None:
 def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> None:
     commit(project)
     give_old_header(project, "Request")
-    # key 7, version 0, correlation id 7, client id "a"; header 0 has no client id
+    # API key 7, version 0, correlation ID 7, client ID "a". Request header 0 has no client ID.
     assert proofs("--against", "HEAD") == [
         ("0007 0000 00000007 000161".replace(" ", "") + NONCE, "0007000000000007" + NONCE)
     ]
@@ -71,7 +73,7 @@ def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> N
 
 @pytest.mark.parametrize("folder", ["", "headers"])
 def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
-    """This applies to a folder, files, git, a lock, and a lock with cached results."""
+    """Check proofs for specs in a folder, in files, in git, in a lock file, and in a lock file with cached results."""
     add_headers(project, folder)
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('lock = "lock.json"\n')
@@ -80,12 +82,12 @@ def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # now cached
+    assert proofs() == []  # fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
-    # magic -2, key 7, version 0, and tenant 0 in header 1
+    # magic -2, API key 7, version 0, and tenant 0, which only header 1 has
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # header 0 has no additional field, header 1 has node 9
+    # Response header 0 has no additional field; header 1 has node 9.
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

@@ -23,7 +23,9 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a project with three APIs and a message without a key, as they were released, and a removed message."""
+    """Return a project with three released APIs, a released message without an API key, and a released and removed
+    message.
+    """
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
@@ -174,7 +176,7 @@ def test_what_was_excused_or_not_is_not_mixed_up(project: Path, monkeypatch: pyt
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Yield a list of the spec files that are read."""
+    """Yield a list that collects the paths of the spec files that are read."""
     seen: list[str] = []
     real = spec_reading.read_spec
 

@@ -55,7 +55,7 @@ def test_the_committed_captures() -> None:
 
 
 def test_without_a_file() -> None:
-    """The sample shipped with tagwire is part of the committed captures."""
+    """Check that the sample shipped with tagwire is part of the committed captures."""
     done = CliRunner().invoke(app, ["demo"])
     assert done.exit_code == 0 and "Decoded 450 frames strictly and encoded them to the same bytes" in done.stdout
     sample, whole = (
@@ -92,7 +92,7 @@ def test_a_refused_frame_fails_the_demo(tmp_path: Path) -> None:
 
 
 def test_a_frame_that_comes_out_differently_fails_the_demo(tmp_path: Path) -> None:
-    # A response with a tagged field that is written although it has its default value.
+    # This response writes a tagged field with its default value, which an encoder omits.
     default_written = bytes.fromhex("00000007 0000 01 00000000 01 03 01 00".replace(" ", ""))
     result = run(write(tmp_path, [row(), row(default_written, dir="resp", api_key=18, api_version=3)]))
     assert result.exit_code == 1, result.output

@@ -156,14 +156,16 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     }
     [late, _] = diff_versions(shifting, 1, 2).changes
     assert (str(late.old), str(late.new)) == ("int32", "int32, tag 0")
-    # Records default to null, which version 3 does not allow.
+    # The default of `records` is null, which version 3 does not allow.
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):
         diff_versions(shifting, 3, 4)
 
 
 def test_required_fields_have_empty_values_in_a_fresh_object(tmp_path: Path) -> None:
-    """A Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires an alternative of a union."""
+    """Check sizes: a Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires an alternative of a
+    union.
+    """
     parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
     difference = diff_versions(parcel, 0, 1)
     assert (difference.old.default_size, difference.new.default_size) == (8, None)
@@ -200,7 +202,7 @@ def test_nullable_numbers_and_arrays_of_arrays(tmp_path: Path) -> None:
 
 
 def test_no_two_versions_differ_in_silence() -> None:
-    """If layouts differ, a change is listed; if none is listed, a fresh object has equal bytes."""
+    """Check that versions with different layouts have a listed change, and that versions without one encode alike."""
     silent = 0
     for name in messages.registry.names():
         cls = messages.registry[name]

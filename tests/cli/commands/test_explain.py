@@ -22,7 +22,6 @@ run = partial(tagwire_result, "explain")
 
 
 def paths(node: dict[str, Any]) -> list[str]:
-    """Return the field paths of a tree, in byte order."""
     return [node["path"], *(path for child in node["children"] for path in paths(child))]
 
 

@@ -86,7 +86,7 @@ def test_every_kind_of_comment() -> None:
 
 
 def commented(text: str, random: Random) -> tuple[str, list[str]]:
-    """Return a spec with comments between any of its tokens."""
+    """Return a spec with comments inserted between its tokens, and the list of these comments."""
     parts: list[str] = []
     comments: list[str] = []
     for token in TOKEN.findall(text):
@@ -175,7 +175,6 @@ def test_what_we_write_is_formatted(project: Path) -> None:
 
 
 def test_line_ends_of_windows_are_kept(project: Path) -> None:
-    """git for Windows checks out specs and lock files with CRLF."""
     spec = project / "message_specs" / "PingRequest.json"
     spec.write_bytes(ODD.replace("\n", "\r\n").encode())
     run(str(spec))

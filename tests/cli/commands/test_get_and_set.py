@@ -132,7 +132,7 @@ def test_setting_fields_of_a_message() -> None:
 
 
 def test_texts_stay_texts() -> None:
-    """A number, null or base64 in a string or bytes field is not interpreted."""
+    """Check that a number, "null" or base64 is stored unchanged in a string or bytes field."""
     done = run("set", "MetadataResponse", "12", "cluster_id=null", stdin=BODY)
     assert messages.MetadataResponse.decode(done.stdout_bytes, 12).cluster_id == "null"
     body = messages.SaslAuthenticateRequest().encode(2)
@@ -176,7 +176,7 @@ def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text
 
 
 def test_captured_traffic_with_its_client_ids_and_hosts_set(tmp_path: Path) -> None:
-    """Setting one field in each captured frame gives the same bytes as decode, change, encode."""
+    """Check that `set` on each captured frame gives the same bytes as decoding, changing and encoding the message."""
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
         captured: list[dict[str, Any]] = [json.loads(row) for row in rows]
     sent = [bytes.fromhex(row["hex"]) for row in captured if row["dir"] == "req" and row["api_key"] == 3]

@@ -59,7 +59,7 @@ def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
         result = CliRunner().invoke(app, line)
         assert result.exit_code == 0, result.output
-    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # with no settings of the user
+    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # without user settings
     if importlib.util.find_spec("mypy"):
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
 

@@ -61,7 +61,7 @@ def test_dump_says_what_kafka_reads(logs: Path) -> None:
                     {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
                 )
     found = rows("dump", logs)
-    for row in found:  # columns that Kafka's reader does not print
+    for row in found:  # these columns are missing from the output of Kafka's reader
         value = row["value"]
         ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
         assert ours[1:] == (row["headers"] != [], value is None)
@@ -92,7 +92,7 @@ def test_dump_with_messages(logs: Path) -> None:
     } == {"abort"}
     code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
     assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
-    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # as kafka-dump-log.sh prints it
+    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # the spelling of kafka-dump-log.sh
     assert '"transactionStatus": 1' in json.dumps(rows("dump", logs / "kafka4" / "__transaction_state-0", "--messages"))
     _, out, _ = run("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
     assert '"securityProtocol": "PLAINTEXT"' in out and '"resourceType": 4' not in out
@@ -182,7 +182,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
 
 
 def stock(folder: Path) -> Path:
-    """Write a partition of two segments: a key written twice, a deleted key, and the active segment."""
+    """Write a partition of two segments with a key written twice and a deleted key. The last segment is the active one."""
     folder.mkdir()
     some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
     (folder / SEGMENT).write_bytes(build(some, "v2").encode())

@@ -30,14 +30,14 @@ def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a segment larger than pipes and buffers: 60 batches of 50 records."""
+    """Write a segment of 60 batches of 50 records, which is larger than pipes and buffers."""
     path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
     path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
     return path
 
 
 def with_a_bad_message(first: int) -> bytes:
-    """Return a wrapper of three messages, the last with a wrong checksum."""
+    """Return a compressed wrapper of three messages. The last message has a wrong checksum."""
     format = format_of("v1")
     header, _ = decode(
         format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
@@ -48,7 +48,7 @@ def with_a_bad_message(first: int) -> bytes:
 
 
 def with_a_bad_record(first: int) -> bytes:
-    """Return a batch of three records, the last truncated; the checksum is valid."""
+    """Return a batch of three records with a valid checksum. The last record is truncated."""
     format = format_of("v2")
     header, _ = decode(format.header, some(first, 3), whole=False, strict=True, limits=Limits())
     header.pop("crc")
@@ -90,12 +90,14 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
 def test_what_stands_before_a_fault_is_printed_before_it(
     tmp_path: Path, form: list[str], good: int, engine: str
 ) -> None:
-    """Records are printed before the error that follows them, inside a batch and between batches, on one stream."""
+    """Check that records before an error, in the same or an earlier batch, precede the error message on a shared
+    stream.
+    """
     path = tmp_path / "a.log"
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
         (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
-        (with_a_bad_message(9000), 0, "crc at byte"),  # read whole, because the last message has the offsets
+        (with_a_bad_message(9000), 0, "crc at byte"),  # a wrapper is read whole, as its last message sets the offsets
         (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
         (some(9000, 3)[:-9], 0, "at byte"),
     ):
@@ -139,7 +141,7 @@ TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
     ],
 )
 def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) -> None:
-    """Lines written by optimized code match the batch's own properties, in every format."""
+    """Check that lines written by the optimized code match the properties of the batch, in every format."""
     path = tmp_path / 'a "quoted" é.log'
     time = 7 if "base_timestamp" in format_of(format).fields else -1
     path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())

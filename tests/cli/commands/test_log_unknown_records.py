@@ -66,7 +66,7 @@ def test_an_unknown_record_is_reported_and_skipped(name: str, unknown: str, tmp_
     first, last = SOUND[name]
     sound = written(tmp_path / "sound", first, last, name=name)
     folder = written(tmp_path / "all", first, UNKNOWN[unknown], last, name=name)
-    if name != "__remote_log_metadata-0":  # `log state` does not read this topic
+    if name != "__remote_log_metadata-0":  # `log state` does not support this topic
         shown, expected = run("state", folder, "--json"), run("state", sound, "--json")
         assert (expected.exit_code, expected.stderr) == (0, "")
         assert (shown.exit_code, json.loads(shown.stdout)) == (1, json.loads(expected.stdout))

@@ -60,7 +60,9 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Responses paired with requests by order are redacted by their type; other responses are hidden completely."""
+    """Check that responses paired with requests by order are redacted by type, and other responses are hidden
+    completely.
+    """
     asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
     token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
     answers = [
@@ -99,12 +101,12 @@ def test_real_captures() -> None:
     made = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(made) == len(rows)
     changed = {row["api_key"] for row, new in zip(rows, made, strict=True) if row != new}
-    assert changed <= {36, 38, 39, 40, 41, 51}  # SASL, delegation tokens, SCRAM
+    assert changed <= {36, 38, 39, 40, 41, 51}  # API keys of SASL, delegation tokens, and SCRAM credentials
     assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, made, strict=True))
 
 
 def test_the_whole_lines_of_a_capture_that_was_cut_off() -> None:
-    """The complete lines of a truncated archive are read, like those of a recording in progress."""
+    """Check that complete lines of a truncated archive are read, as in a recording that is still in progress."""
     row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
     done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
     assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
@@ -160,10 +162,10 @@ UNKNOWN_TOKEN = {
     ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
 ])  # fmt: skip
 def test_explain_hides(kind: str, data: bytes, form: tuple[str, ...]) -> None:
-    """Frames in a version that the package does not have are hidden, too."""
+    """Check that secrets are hidden, even in frames whose version is unknown to the package."""
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
-    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within the secret
+    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # the page may break a line inside the secret
     assert not any(text in hidden for text in begun)
     asked = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
     assert any(text in asked for text in begun)

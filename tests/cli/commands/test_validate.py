@@ -189,7 +189,9 @@ def test_commands_of_a_project_where_there_is_none(
 def test_specs_in_the_folder_itself_are_read_beside_message_specs_without_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With settings, the folder is the project's root, which may hold other JSON files."""
+    """Check a folder without settings. With settings, the folder would be a project root, whose other JSON files are
+    not specs.
+    """
     specs = write_spec(tmp_path, "PingRequest").parent
     (tmp_path / "PongRequest.json").write_text("{")
     monkeypatch.chdir(tmp_path)

@@ -65,7 +65,7 @@ def test_hex_as_arguments(words: list[str]) -> None:
 
 
 def test_logs(tmp_path: Path) -> None:
-    """Segments are recognized by name, log folders by their segments, and batches by their bytes."""
+    """Check that segments are recognized by name, log folders by their segments, and batches by their bytes."""
     for partition, base in ((0, 0), (1, 5)):
         folder = tmp_path / f"orders-{partition}"
         folder.mkdir()
@@ -90,7 +90,7 @@ def test_what_nothing_reads_completely() -> None:
 
 
 def test_a_command_in_a_hint_reads_the_same_input() -> None:
-    """Each candidate is listed with a command, which must work on the same input."""
+    """Check that the command listed with each candidate works on the same input."""
     data = messages.HeartbeatResponse().encode(4).hex()
     shown = run(data, "--package", "tagwire_messages")
     parts = (line.partition("tagwire explain ") for line in shown.stdout.splitlines())

@@ -23,7 +23,7 @@ COLUMNS = ["depth", "kind", "name", "type", "value", "offset", "size", "length",
 
 
 class Page(HTMLParser):
-    """Collects the content of a page; fails on tags that are not nested properly."""
+    """An HTML parser that collects the content of a page and fails on tags that are not nested properly."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -51,7 +51,7 @@ class Page(HTMLParser):
             self.inside[self.open[-1]].append(data)
 
     def dumped(self, space: int = 0) -> bytes:
-        """Return the bytes of the rows, checking that they are contiguous."""
+        """Return the bytes of all rows, and check that the rows are contiguous."""
         data = b""
         for row in self.rows:
             if row["size"] and row["space"] == space:
@@ -61,7 +61,7 @@ class Page(HTMLParser):
         return data
 
     def path(self, name: str) -> str:
-        """Return the path of the first row with a name, as the script computes it."""
+        """Return the path of the first row with this name, as computed by the page's script."""
         at = next(number for number, row in enumerate(self.rows) if row["name"] == name)
         path, depth = "", 99
         for row in reversed(self.rows[: at + 1]):
@@ -101,7 +101,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
     assert page.dumped() == data
-    assert parse_annotated("".join(page.inside["pre"])) == data  # the version for browsers without scripts
+    assert parse_annotated("".join(page.inside["pre"])) == data  # the version of the dump for browsers without scripts
     faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
     assert len(faults) == (code == 1)
 

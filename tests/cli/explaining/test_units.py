@@ -147,7 +147,7 @@ def test_a_response_is_what_its_request_asked_for() -> None:
     ]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
-    assert result.exit_code == 1 and "frame 3, response: " in result.stderr  # no request for this response
+    assert result.exit_code == 1 and "frame 3, response: " in result.stderr  # its request is missing
 
 
 def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
@@ -231,7 +231,7 @@ def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch:
 
 
 def network_capture(path: Path, *, port: int = 9092) -> bytes:
-    """Write a request and its response, each in two packets; the response's packets are out of order."""
+    """Write a request and its response, each in two packets. The response's packets are out of order."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
@@ -266,7 +266,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
 
 
 def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
-    """The gap is shown in place, and the exit status is 1; later requests still identify their responses."""
+    """Check that the gap is shown where it is, the exit status is 1, and later requests still identify their responses."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
     answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]

@@ -34,7 +34,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a command on three partitions of two segments, with damage that does not stop the command."""
+    """Return a command line for three partitions of two segments each, with damage that does not stop the command."""
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):
@@ -51,7 +51,7 @@ def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
 def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
-    if Path("to").exists():  # the command may run again
+    if Path("to").exists():  # a second run would find the output of the first
         Path("to").rename("before")
     return found
 
@@ -74,7 +74,7 @@ def test_standard_output_elsewhere(name: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["stat"])
 def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
-    """Drawing takes longer than reading: a log of small batches once took thirty times as long on a terminal."""
+    """Check that a progress bar skips most batches: drawing one takes longer than reading a small batch."""
     begin = time.monotonic()
     _, seen = on_terminal(*words, stdout=Path("out"))
     assert seen.count("stat ") <= 10 * (time.monotonic() - begin) + 3 < 3 * 2 * 40
