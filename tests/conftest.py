@@ -57,7 +57,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def truth() -> dict[str, list[dict[str, Any]]]:
-    """Return the batches of each partition in order, as read by Kafka's own reader. Keys are `broker/topic-partition`."""
+    """Return the batches of each partition in order, as read by Kafka's reader. Keys are `broker/topic-partition`."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for line in gzip.decompress((LOGS / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
         row = json.loads(line)

@@ -74,11 +74,11 @@ TASK = {
 }
 OPTIONS = SpecOptions()
 GOLDEN = {
-    # id 7 in 4 bytes, state 1 in one, kind 6 in two
+    # id 7 (4 bytes), state 1 (1 byte), kind 6 (2 bytes)
     0: "00000007 01 0006",
-    # and two states, -1 and 9, after an int32 count; one kind, 60000 = 0xEA60
+    # Version 1 adds arrays with int32 counts: two past states, -1 and 9; and one kind, 60000 = 0xEA60.
     1: "00000007 01 0006  00000002 ff 09  00000001 ea60",
-    # counts are n + 1; then one tagged field: tag 0, 8 bytes, 2 as an int64
+    # Version 2 has compact counts (n + 1), then one tagged field: tag 0, 8 bytes, the int64 2.
     2: "00000007 01 0006  03 ff 09  02 ea60  01 00 08 0000000000000002",
 }
 
@@ -289,7 +289,7 @@ def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyP
         return result.output.strip()
 
     assert run("get", "Task", "0", "state", "kind") == "RUNNING\tSTREAM"
-    # only the state changes, from 1 to 2
+    # Only the state byte changes, from 1 to 2.
     assert run("set", "Task", "0", "state=DONE") == "00000007020006"
     assert run("set", "Task", "0", "state=2") == "00000007020006"
 
@@ -337,7 +337,9 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
-    """Return the breaking changes of `Task` from a changed register, used by its fields State, Past and Next."""
+    """Return the breaking changes of `Task` if a register, used by its fields State, Past and Next, changes to
+    `entries`.
+    """
     base = next(each for each in (STATE, KIND) if each["name"] == name)
     after = base | {"entries": entries} | more
     sides = []
@@ -363,7 +365,7 @@ def test_a_renumbered_member_is_proven() -> None:
     assert "RUNNING was 1 and is now 2" in finding.message
     proof = finding.proof
     assert proof is not None and proof.reader == "old" and proof.old_bytes and proof.new_bytes
-    # id 0 in four bytes, then the state: DONE changed from 2 to 1, which the old reader decodes as RUNNING
+    # id 0 (4 bytes), then the state DONE, whose number changed from 2 to 1. The old reader decodes 1 as RUNNING.
     assert proof.old_bytes[:5].hex() == "0000000002" and proof.new_bytes[:5].hex() == "0000000001"
     assert proof.value["state"] == "DONE" and proof.reads["state"] == "RUNNING"
 
@@ -387,7 +389,7 @@ def test_what_else_may_happen_to_an_open_register() -> None:
 def test_a_closed_register_may_not_change_its_numbers() -> None:
     more = changed(entries((5, "BATCH"), (6, "STREAM"), (60000, "PROBE"), (7, "NEW")), "TaskKind")
     assert [each.rule for each in more] == ["TW916"] and more[0].proof is not None
-    # id 0, state 0, kind 7, which the old reader does not know
+    # id 0 (4 bytes), state 0 (1 byte), and kind 7 (2 bytes), which the old reader does not know
     assert more[0].proof.reader == "old" and more[0].proof.new_bytes[:7].hex() == "00000000000007"
     assert "found 7, expected TaskKind: BATCH (5)" in more[0].proof.error
     less = changed(entries((5, "BATCH"), (6, "STREAM")), "TaskKind")

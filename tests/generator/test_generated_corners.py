@@ -1,7 +1,7 @@
-"""Every type in every role, generated and compared with the independent encoder.
+"""Compare the generated code for every type in every role with the independent encoder.
 
-Kafka's specs miss some combinations, such as arrays of booleans, tagged uuids, and nullable arrays of bytes. Otherwise
-a user would be the first to find a template that fails for them.
+Kafka's specs miss some combinations, such as arrays of booleans, tagged UUIDs, and nullable arrays of bytes. Without
+these tests, a user would be the first to find a template that fails for such a combination.
 """
 
 from pathlib import Path
@@ -52,7 +52,7 @@ def spec_of(kind: str) -> dict[str, Any]:
     if kind not in NOT_TAGGED:
         fields.append({"name": "Tagged", "type": kind, "versions": "2+", "taggedVersions": "2+", "tag": 0})
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
-        # Untagged in version 2 and tagged from 3 on, which no real message does.
+        # The field becomes tagged in version 3; no Kafka message has such a field.
         fields.append({"name": "Moved", "type": kind, "versions": "1+", "taggedVersions": "3+", "tag": 2})
     dialect = {} if kind in KAFKA_TYPES else {"dialect": "tagwire"}
     return (
@@ -63,7 +63,7 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a spec that uses a struct with these fields alone, nullable, in an array, and tagged."""
+    """Return a spec that uses a struct of only these fields as nullable, in an array, and as tagged."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

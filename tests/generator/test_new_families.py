@@ -1,7 +1,7 @@
-"""New type families work for every use, or are rejected by name.
+"""Check that a new type family works for every use or is rejected by name.
 
-As described in architecture.md, adding a type takes a class and a line. One of the types here has a fixed width, and
-the other has a length prefix. Bytes are computed by hand.
+Adding a type takes a class and one line, as described in architecture.md. One type here has a fixed width, the other a
+length prefix. The expected bytes are computed by hand.
 """
 
 import json
@@ -35,7 +35,7 @@ from tagwire_generator.views.message_view import message_view
 
 
 class FixedType(WireType):
-    """Fixed-width bytes, shown as hexadecimal in JSON and specs."""
+    """A type of fixed-width bytes, shown as hexadecimal in JSON and specs."""
 
     __slots__ = ()
     family = "fixed"
@@ -72,7 +72,9 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """An int of any size as decimal digits with a length prefix. Without Arrow column or defaults in specs."""
+    """A type of ints of any size, written as decimal digits with a length prefix. Without Arrow columns or spec
+    defaults.
+    """
 
     __slots__ = ()
     family = "digits"
@@ -108,7 +110,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return the possible roles of a type; version 1 is flexible."""
+    """Return a field for each role of a type. Version 1 is flexible."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},
@@ -135,13 +137,14 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
-    # plain, number, gone, count 2 and elements, given
+    # plain, number, gone, many (count 2 and its elements), given
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
-    # the same fields except `gone`, with a compact count; then two tagged fields, each with tag and size
+    # plain, number, many (compact count 3), given; then two tagged fields: tagged (tag 0, 16 bytes), many_tagged (tag
+    # 1, 17 bytes, compact count 2, one element)
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # each value as digits after an int32 length; null is -1
+    # plain, number, gone, many (count 2), or_none. Each value of the type is digits after an int32 length; null is -1.
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
-    # each after its length plus one; null is 0
+    # As in version 0 without gone, but with compact lengths and counts, where null is 0; then two tagged fields.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
 }
 VALUES: dict[tuple[str, int], dict[str, Any]] = {
@@ -204,7 +207,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
 
 
 def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
-    """The native JSON reader plans all fields of a class, including those that the version does not have."""
+    """Check that the native JSON reader, which plans all fields of a class, handles fields missing from the version."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
     given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
     fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]
@@ -326,7 +329,7 @@ def test_views_of_templates(kind: str) -> None:
 
 
 def test_wireshark() -> None:
-    """Values of a type that Wireshark does not know are shown as bytes."""
+    """Check that Wireshark shows the values of an unknown type as bytes."""
     templates = folder("templates") / "targets" / "wireshark"
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), trim_blocks=True, lstrip_blocks=True)
     page = environment.get_template("message.lua.jinja")

@@ -24,7 +24,7 @@ def spec_set(tmp_path: Path) -> SpecSet:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list of the specs that are actually read and rendered."""
+    """Return a list that collects the specs that are read and rendered."""
     names: list[str] = []
     make = pipeline._make
 
@@ -136,7 +136,7 @@ def test_a_spec_that_is_no_text_is_a_problem(spec_set: SpecSet) -> None:
 
 @pytest.mark.parametrize(("path", "other"), [("same.py", "same.py"), ("same.py", "Same.py"), ("__init__.py", "x.py")])
 def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch, path: str, other: str) -> None:
-    # The rules of the language prevent this; the final check catches files that would replace each other.
+    # The spec rules prevent name clashes. A last check still catches files that would overwrite each other.
     make = pipeline._make
     paths = {"message_specs/PingRequest.json": path, "message_specs/PingResponse.json": other}
     monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.source]: ""}))
@@ -158,7 +158,7 @@ def test_templates_of_ones_own_decide_the_output(spec_set: SpecSet, tmp_path: Pa
     mine.mkdir()
     empty.mkdir()
     ours = generate(spec_set).files
-    assert generate(replace(spec_set, templates=empty)).files == ours  # missing templates fall back on tagwire's own
+    assert generate(replace(spec_set, templates=empty)).files == ours  # tagwire's own templates replace missing ones
     marker = (spec_set.templates / "marker.py.jinja").read_text(encoding="utf-8")
     (mine / "marker.py.jinja").write_text(marker + "MINE = True\n", encoding="utf-8")
     changed = generate(replace(spec_set, templates=mine)).files

@@ -32,7 +32,7 @@ def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> d
 
 
 def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return rules and lines; each entry is on its own line."""
+    """Return the rule and line of each problem. Each entry of the register is on its own line."""
     text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
     return [(problem.rule, problem.line) for problem in read_spec(text).problems]
 
@@ -103,7 +103,7 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
     path.write_text(json.dumps(register(entry(description='Says """ \\ and\nmore.'), suffix="_ID")))
     [spec_set] = load_settings(root).sets
     assert load_settings(root).set_of(path) == spec_set
-    for _ in range(2):  # first rendered, then cached
+    for _ in range(2):  # the first run renders, the second reads the cache
         package = generate(spec_set, jobs=1)
         assert not package.has_errors
         made: dict[str, Any] = {}
@@ -135,7 +135,7 @@ def test_the_ranges_of_the_proposal_have_no_gap() -> None:
     "path", ["Task.sttae", "Nope.state", "Task.note", "*.sttae", "*.rows.state", "Task.mood", "Task.state", "*.state"]
 )
 def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
-    """`validate` and `generate` agree, and name the line, wherever the register is."""
+    """Check that `validate` and `generate` report the same line, wherever the register is."""
     fields = [
         {"name": "State", "type": "int8", "versions": "0+"},
         {"name": "Note", "type": "string", "versions": "0+"},
@@ -164,7 +164,7 @@ def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
 
 
 def test_an_entry_names_its_constant() -> None:
-    """Letters outside of ASCII become underscores, so `µg` would become `_G`."""
+    """Check that `µg` must have an explicit constant: non-ASCII letters become underscores, which would give `_G`."""
     spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
     result = read_spec(json.dumps(spec)).register
     assert result is not None

@@ -1,4 +1,4 @@
-"""Types of the tagwire dialect in a custom protocol, in every use.
+"""Test all types of the tagwire dialect in a custom protocol, in every use.
 
 The bytes are computed by hand, field by field, without tagwire.
 """
@@ -130,47 +130,48 @@ GRIDS: dict[str, Any] = {
 }
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
-# By message and version: the JSON form as Python values, and the bytes.
+# Each message and version, with the values and the bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # a byte, eight bytes, -1.5 (sign 1, exponent 127, fraction .1), then int32 counts: 255 and 0, 2^63, 0.5
+    # 255; 2^63; -1.5 (sign 1, exponent 127, fraction .1); then arrays with int32 counts: 255 and 0; 2^63; 0.5
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # four bytes; two elements of two bytes after a count; 2023-11-14T22:13:20.5Z; -1.5 s; 12.34 = 0x04d2 after a length
-    # of 2; -1 unit in four bytes; one number after a count
+    # digest (4 bytes); two digests of 2 bytes after an int32 count; 2023-11-14T22:13:20.5Z; -1.5 s; price 12.34 =
+    # 0x04d2 after an int32 length; fee -1 unit (4 bytes); one stamp after a count
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
         "01020304  00000002 6162 6364  0000018bcfe569f4  ffffffffffe91ca0  00000002 04d2  ffffffff"
         "  00000001 0000000000000001",
     ),
-    # compact lengths and counts, and a tagged field: tag, size, value
+    # As in version 0, but with compact lengths and counts; then one tagged field: tag 0, 4 bytes, the digest.
     ("ValuesMessage", 1): (
         {"digest": b"\1\2\3\4", "digests": (b"ab",), "stamp": -1, "took": 1, "price": b"\0", "fee": b"\0\0\0\1"}
         | {"stamps": (), "tagged_digest": b"\xaa\xbb\xcc\xdd"},
         "01020304  02 6162  ffffffffffffffff  0000000000000001  02 00  00000001  01  01  00 04 aabbccdd",
     ),
-    # each after its marker, 01 for a value and ff for null; `later` is not nullable yet
+    # Each nullable value follows a marker, 01 for a value or ff for null. `later` is not nullable in version 0.
     ("NullsMessage", 0): (
         {"tiny": -2, "big": None, "huge": 1, "flag": True, "ratio": 1.0, "id": None, "four": b"abcd"}
         | {"later": 3, "stamp": 1},
         "01 fe  ff  01 0000000000000001  01 01  01 3f800000  ff  01 61626364  0003  01 0000000000000001",
     ),
-    # as before, and a tagged number without a marker, which is not null because it is present
+    # Version 1 adds a tagged field: tag 0, 4 bytes, 0. It has no marker, because null would be omitted.
     ("NullsMessage", 1): (
         {"tiny": None, "big": 7, "huge": None, "flag": None, "ratio": None, "four": None, "id": UUID(int=1)}
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # arrays of arrays: of two numbers and of none; of one string; of two structs; of an array of one bool
+    # Arrays of arrays with int32 counts: (1, -1) and an empty array; an array of one string; an array of two structs;
+    # and an array of an array of one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
         "00000002 00000002 0001 ffff 00000000  00000001 00000001 0001 61  00000001 00000002 0102 0304"
         "  00000001 00000001 00000001 01",
     ),
-    # compact counts; null for the outer array; a tagged section in each struct; a tagged field of 6 bytes
+    # Compact counts (0 for a null array), a tag section in each struct, and a tagged field: tag 0, 6 bytes.
     ("GridsMessage", 1): (
         {
             "numbers": ((5,),),
@@ -181,7 +182,7 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         },
         "02 02 0005  00  03 01 02 01 02 00  01  01  00 06 02 03 6162 6364",
     ),
-    # the same with compact counts, n + 1; then three tagged fields, each tag, size and value
+    # As in version 0, but with compact counts (n + 1); then three tagged fields, each with tag, size and value.
     ("NumbersMessage", 1): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)}
         | {"tagged_small": 128, "tagged_large": 2**64 - 1, "tagged_ratio": float("inf")},
@@ -198,14 +199,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
-    """Return the class, the message and its bytes."""
+    """Return the class, the message, and its bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
     return cls, cls(**made(package, values)), bytes.fromhex(text)
 
 
 def made(package: ModuleType, values: Any) -> Any:
-    """Return the values with dicts replaced by points."""
+    """Return the values with dicts replaced by `Point` objects."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 
     def one(value: Any) -> Any:
@@ -302,7 +303,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
     assert format_spec(text, file="X.json", options=SpecOptions()) == text
 
 
-@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # floats also exist in Kafka
+@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # not floats, which Kafka has
 def test_plain_kafka_specs_have_none_of_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
     result = read_spec(json.dumps(plain), file="X.json", options=SpecOptions())
@@ -319,7 +320,7 @@ def test_arrow_types_of_numbers(package: ModuleType) -> None:
 
 def test_a_float32_is_the_nearest_one(package: ModuleType) -> None:
     cls = package.NumbersMessage
-    nearest = 0.10000000149011612  # 0x3dcccccd
+    nearest = 0.10000000149011612  # the float32 nearest to 0.1, 0x3dcccccd
     assert cls().ratio == nearest
     for value in (0.1, nearest):
         assert cls.decode(cls(ratio=value).encode(0), 0).ratio == nearest
@@ -357,7 +358,7 @@ NAN = float("nan")
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
 def test_a_float_equals_its_default_by_its_bits(package: Any, value: float, engine: str) -> None:
-    """Comparing objects, versions without the field, omission of tagged fields, and columns all compare the bits."""
+    """Check that object comparison, versions without the field, omitted tagged fields, and columns all compare bits."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}
     if engine == "python":

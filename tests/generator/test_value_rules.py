@@ -1,8 +1,8 @@
-"""Unions, required fields and unique keys in every use, in a small protocol with bytes computed by hand.
+"""Test unions, required fields and unique keys in every use, in a small protocol with bytes computed by hand.
 
-The bytes follow from docs/spec-language.md: an int32 in four bytes; a string of version 0 after an int16 length; from
-version 1 on, lengths and counts as unsigned varints of n + 1, and a section of tagged fields at the end of each struct:
-their number, then tag, size and data of each.
+The bytes follow docs/spec-language.md. An int32 takes four bytes. In version 0, a string follows an int16 length. From
+version 1 on, lengths and counts are unsigned varints of n + 1, and each struct ends with a tag section: the number of
+tagged fields, then tag, size and data of each field.
 """
 
 import copy
@@ -43,19 +43,19 @@ def parcel(package: Any, **fields: Any) -> Any:
 HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
 """The id 1 and, from version 1 on, the depot "d"."""
 STOPS = {
-    0: "00000002 000161 0005 000162 0000",  # two: "a" in 5 minutes, "b" in 0
+    0: "00000002 000161 0005 000162 0000",  # count 2: city "a", 5 minutes; city "b", 0 minutes
     1: "03 0261 0005 00 0262 0000 00",
-    2: "03 0261 07 0005 00 0262 00 0000 00",  # with the gates 7 and 0
+    2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the gates 7 and 0
 }
-SENDER = {0: "", 1: "", 2: "026e 00"}  # "n"
+SENDER = {0: "", 1: "", 2: "026e 00"}  # name "n", no tagged fields
 GOLDEN = {
     (0, ""): "",
-    (1, "text"): "01 00 03 036869",  # one tag: 0 of 3 bytes, "hi"
-    (1, "goods"): "01 01 06 01 00000009 00",  # a struct that is present, its 9 grams, its tags
+    (1, "text"): "01 00 03 036869",  # one tagged field: tag 0, 3 bytes, "hi"
+    (1, "goods"): "01 01 06 01 00000009 00",  # one tagged field: tag 1, 6 bytes: a marker, 9 grams, no tagged fields
     (2, "text"): "01 00 03 036869",
     (2, "goods"): "01 01 06 01 00000009 00",
-    (2, "flowers"): "01 02 03 02 0272",  # one flower, "r"
-    (2, "unknown"): "01 09 01 ff",  # tag 9, which this spec does not define
+    (2, "flowers"): "01 02 03 02 0272",  # one tagged field: tag 2, 3 bytes: count 1, "r"
+    (2, "unknown"): "01 09 01 ff",  # one tagged field: tag 9, which this spec does not define
 }
 
 
@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the decoding error, after checking that class, generated code and interpreter raise the same."""
+    """Return the decoding error, after checking that class, generated code and interpreter raise the same error."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:
@@ -87,7 +87,9 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the encoding error, checking that class and generated code raise the same for bytes, sizes and JSON."""
+    """Return the encoding error, after checking that encoding, sizes and JSON raise the same error in class and
+    generated code.
+    """
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
@@ -168,7 +170,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # Python always creates the first object
+    for _ in range(3):  # only the first object is always created in Python
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -201,7 +203,7 @@ def test_no_alternative_is_refused_where_the_version_has_some(package: Any) -> N
 
 def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> None:
     _, data = golden(package, 2, "text")
-    at = len(data) - 6  # the tag count
+    at = len(data) - 6  # the offset of the tag count
     two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
     error = errors_of(package, two, 2)
     assert (error.path, error.offset) == ("goods", at + 6)
@@ -246,7 +248,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_the_constructor_wants_required_fields(package: Any) -> None:
-    for _ in range(3):  # Python always creates the first object
+    for _ in range(3):  # only the first object is always created in Python
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"
@@ -325,7 +327,7 @@ def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> 
 
 
 def test_a_part_of_the_key_that_a_version_lacks_does_not_count(package: Any) -> None:
-    """Version 1 has no gates, so two stops in one city have equal keys."""
+    """Check that two stops in one city have equal keys in version 1, which has no gates."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops
@@ -382,7 +384,7 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """The pure columns read such messages, because they decode whole messages."""
+    """Check the pure columns, which support these rules because they decode whole messages."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

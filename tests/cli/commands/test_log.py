@@ -182,7 +182,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
 
 
 def stock(folder: Path) -> Path:
-    """Write a partition of two segments with a key written twice and a deleted key. The last segment is the active one."""
+    """Write a partition of two segments with a key written twice and a deleted key. The last segment is active."""
     folder.mkdir()
     some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
     (folder / SEGMENT).write_bytes(build(some, "v2").encode())

@@ -266,7 +266,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
 
 
 def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
-    """Check that the gap is shown where it is, the exit status is 1, and later requests still identify their responses."""
+    """Check that the gap is shown in place, the exit status is 1, and later requests still identify their responses."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
     answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]

@@ -25,7 +25,7 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
-    """Read the specs of a set; registers and shared structs among them may be used by the others."""
+    """Read all specs of a set. Registers and shared structs in the set are available to the other specs."""
     registers = registers_among(text.encode() for text in texts.values())
     shared = SharedStructs([SpecData(name, "", text.encode()) for name, text in texts.items()], options, registers)
     known: dict[str, Any] = {"options": options, "registers": registers, "shared": shared}

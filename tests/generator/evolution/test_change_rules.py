@@ -1,4 +1,4 @@
-"""Each change rule is seen to report, with position and versions, and seen not to report similar valid changes.
+"""Check that each change rule reports a change with its position and versions, and ignores similar valid changes.
 
 In the new specs, § marks the expected position of the finding.
 """
@@ -25,7 +25,7 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Return tagged strings, each in a union or, for an empty name, on its own; § marks the position."""
+    """Return tagged strings, one per argument. Each one belongs to the named union, or to none if the name is empty."""
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):
@@ -39,7 +39,7 @@ def boxes(more: str = "") -> str:
 
 
 def records(first: str, then: str, mark: str = "") -> str:
-    """Return a field with records of v1, then of v2."""
+    """Return a field with records in format v1 in the versions `first`, and in v2 in the versions `then`."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 
@@ -283,5 +283,5 @@ def test_what_breaks_nothing_is_not_found(old: str, new: str) -> None:
 
 
 def test_every_rule_about_changes_is_seen_to_find() -> None:
-    enums = {"TW915", "TW916", "TW947", "TW948", "TW949"}  # tests/generator/test_enums.py
+    enums = {"TW915", "TW916", "TW947", "TW948", "TW949"}  # tested in tests/generator/test_enums.py
     assert {str(row[0]) for row in FOUND} | {"TW914", "TW925"} | enums == set(CHANGE_RULES)

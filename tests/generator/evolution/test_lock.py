@@ -33,7 +33,7 @@ def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OP
 
 
 def saved(lock: Lock, folder: Path) -> Lock:
-    """Return the lock read back from its file, after checking that its text is stable."""
+    """Save the lock and return what its file contains, after checking that its text is stable."""
     path = folder / "lock.json"
     path.write_text(str(lock), "utf-8")
     again = read_lock(path)
@@ -42,7 +42,7 @@ def saved(lock: Lock, folder: Path) -> Lock:
 
 
 def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
-    """Return the lock after some releases."""
+    """Return the lock after these releases."""
     lock: Lock | None = None
     for release in releases:
         lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
@@ -190,7 +190,7 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
 def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
-    """A lock with an invalid field is reported as an invalid spec, by `tagwire lock` as well."""
+    """Check that an invalid field in a lock file is reported like an invalid spec, and by `tagwire lock` as well."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
     row = f'{{"name": "R", "component": "", "current": {current}}}'

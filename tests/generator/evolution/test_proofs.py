@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """Draw a field without its name; `tag` requests a tagged field in versions that allow one."""
+    """Draw a field without its name. `tag` requests a field that is tagged in the versions that allow tags."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     made: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):
@@ -96,7 +96,7 @@ def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[st
 
 @st.composite
 def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
-    """Draw an old and a new spec of one dialect as JSON, mostly with the same encoding."""
+    """Draw an old and a new spec in one dialect as JSON. Most pairs have the same encoding."""
     draft = draw(st.booleans())
     sections = draw(st.sampled_from([(False, False), (True, True), (True, True), (False, True), (True, False)]))
     old = draw(json_fields(1))
@@ -112,7 +112,7 @@ def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
 
 
 def _members(fields: Mapping[str, Json], *, has_section: bool, draft: bool, names: Any) -> Json:
-    """Return `fields` and, in the draft dialect, `optionalFields`, in the spec language."""
+    """Return the keys `fields` and, in the draft dialect, `optionalFields` of a spec."""
     plain: list[Json] = []
     optional: list[Json] = []
     tags: set[int] = set()
@@ -178,9 +178,9 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = carried(value, old.root, new.root, is_forward=True)
-    back = carried(meant, new.root, old.root, is_forward=False)  # without fields that only the old version has
+    back = carried(meant, new.root, old.root, is_forward=False)  # drops fields that only the old version has
     if ("TW920", "semantic") in rules:
-        return  # the bytes are the same, but each side has values that the other side does not have
+        return  # the bytes are equal, but each type has values that the other does not have
     data_of_new = encode(new, meant)
     assert encode(old, back) == data_of_new
     read_by_old, _ = decode(old, data_of_new, whole=True, strict=True, limits=DEFAULT_LIMITS)
@@ -198,7 +198,7 @@ def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
 
 
 def check(proof: Proof, pair: tuple[Json, Json], specs: tuple[MessageSpec, MessageSpec]) -> None:
-    """Check a proof by producing its bytes and reading them again."""
+    """Check a proof by encoding its value and decoding its bytes again."""
     assert proof.old_bytes != proof.new_bytes or proof.old_bytes is None
     sides = zip(pair, (proof.old_bytes, proof.new_bytes), strict=True)
     assert any(_is_bytes_of(spec, proof.value, data) for spec, data in sides), "made by another encoder"

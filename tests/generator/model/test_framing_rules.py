@@ -44,7 +44,9 @@ GOOD: dict[str, Any] = {
 
 
 def changed(path: str, **keys: Any) -> str:
-    """Return the valid spec with keys of a field changed; None removes one. The path names fields; "" is the format."""
+    """Return the valid spec with changed keys in the field at `path`. None removes a key, and the path "" is the
+    format.
+    """
     spec = json.loads(json.dumps(GOOD))
     node = spec
     for name in filter(None, path.split(".")):

@@ -254,7 +254,7 @@ def test_a_summary_survives_json() -> None:
 
 
 def test_elements_of_arrays_take_bytes() -> None:
-    """Array elements may be empty structs only if each contains a tag section or a buffer."""
+    """Check that array elements may be empty structs only if each contains a tag section or a buffer."""
 
     def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:
         return message(

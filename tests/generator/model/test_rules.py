@@ -1,6 +1,6 @@
-"""Each rule rejects an invalid spec at the right position, and nothing else is reported with it.
+"""Check that each rule rejects an invalid spec at the right position, without reporting any other rule.
 
-In the texts here, § marks the expected position of the problem.
+In the specs here, § marks the expected position of the problem.
 """
 
 import json
@@ -21,13 +21,13 @@ LONG = 32768 * "x"
 
 
 def spec(fields: str = "", more: str = "", *, kind: str = "data", valid: str = '"0-3"', flexible: str = '"1+"') -> str:
-    """Return a spec in the released dialect, with its fields on line 3."""
+    """Return a spec in the released dialect. Its fields are on line 3."""
     head = f'{{"name": "Sample", "type": "{kind}", "validVersions": {valid}, "flexibleVersions": {flexible},'
     return f'{head}\n  {more}\n  "fields": [{fields}]}}'
 
 
 def draft(fields: str = "", optional: str = "", *, versions: str = '"versionsWithOptional": "1+",') -> str:
-    """Return a spec in the draft dialect, with its optional fields on line 2."""
+    """Return a spec in the draft dialect. Its optional fields are on line 2."""
     head = f'{{"name": "Sample", "type": "data", "validVersions": "0-3", {versions}'
     return f'{head}\n  "optionalFields": [{optional}],\n  "fields": [{fields}]}}'
 
@@ -64,7 +64,7 @@ def keyed(key: str, more: str) -> str:
 
 
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
-    """Return two alternatives of a union, valid by default."""
+    """Return two alternatives of a union, which are valid by default."""
     null = '"nullableVersions": "1+", "default": "null"'
     one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
     other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
@@ -72,7 +72,7 @@ def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type:
 
 
 ERRORS = [
-    # text and keys
+    # rules about text and keys
     ("TW102", "§\N{ZERO WIDTH NO-BREAK SPACE}{}"),
     ("TW103", "§"),
     ("TW103", '{"name": "A"§'),
@@ -126,7 +126,7 @@ ERRORS = [
     ("TW114", spec(tagged("A", '§"one"'))),
     ("TW114", spec(more='"reservedTags": [§"-"],')),
     ("TW114", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 40000},', kind="response", flexible='"none"')),
-    # message and versions
+    # rules about messages and versions
     ("TW201", spec(valid='§"0,2"')),
     ("TW201", spec(valid='§"0-40000"')),
     ("TW201", spec(valid='§"+1"')),
@@ -170,7 +170,7 @@ ERRORS = [
     ("TW219", spec(more='"aliases": §["Old", "oLD"],')),
     ("TW219", spec(more='"aliases": §["no name"],')),
     ("TW219", spec(more='"aliases": §"registry",')),
-    # structs
+    # rules about structs
     ("TW301", spec(field('"fields": []').replace('"string"', '§"Foo-Bar"'))),
     ("TW301", spec(field('"fields": []').replace('"string"', '§"Ünit"'))),
     ("TW301", spec(INT, common(struct('§"foo"', INT)))),
@@ -215,7 +215,7 @@ ERRORS = [
         ),
     ),
     ("TW313", spec(field('"fields": []').replace('"string"', '§"SampleV2"'))),
-    # fields
+    # rules about fields
     ("TW401", spec('{"name": §"a_b", "type": "int8", "versions": "0+"}')),
     ("TW401", spec('{"name": §"A\\n\\"\'", "type": "int8", "versions": "0+"}')),
     ("TW402", spec(field('"about": ""').replace('"string"', '§"int"'))),
@@ -252,7 +252,7 @@ ERRORS = [
     ("TW201", spec(field('"recordFormats": {§"0 - 3": "v2"}', "records"))),
     ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
     ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
-    # defaults
+    # rules about defaults and enums
     ("TW417", spec(field('"enum": §"States"', "int8"), EXTENDED)),
     ("TW418", spec(field('"enum": §"State"'), EXTENDED)),
     ("TW419", spec(field('"enum": §"State"', "int8"), EXTENDED)),
@@ -286,7 +286,7 @@ ERRORS = [
     ("TW507", spec(field('"default": §"null", "nullableVersions": "0-3"'))),
     ("TW507", draft(optional='{"name": "A", "type": "string", "tag": 1, "default": §"null"}')),
     ("TW508", spec(field(f'"default": §"{LONG}"'))),
-    # tags
+    # rules about tags
     ("TW601", spec(tagged("A", "§-1"))),
     ("TW601", spec(tagged("A", "§2147483648"))),
     ("TW601", spec(more='"reservedTags": §[-1],')),
@@ -310,7 +310,7 @@ ERRORS = [
     ("TW612", spec(field('"tag": §0, "taggedVersions": "1+"', "records"))),
     ("TW613", spec(more='"reservedTags": §[0, 1, 0],')),
     ("TW614", spec(field('"reservedTags": §[0]', "S"), common(struct('"S"', INT)))),
-    # the draft dialect
+    # rules about the draft dialect
     ("TW701", draft(versions='"versionsWithOptional": "1+", §"flexibleVersions": "1+",')),
     ("TW701", draft(field('§"taggedVersions": "1+"'))),
     ("TW701", draft(field('§"flexibleVersions": "1+"'))),
@@ -343,7 +343,7 @@ ERRORS = [
     ("TW709", spec(more='"dialect": "kafka", "deprecated": §"x",')),
     ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "deprecated": §""}'))),
     ("TW709", spec(field('"required": §true'))),
-    # the tagwire dialect's value rules
+    # rules about values in the tagwire dialect
     ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),
     ("TW318", spec(keyed(INT, '"unique": §true'), EXTENDED)),
     ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
@@ -535,7 +535,7 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
 
 def test_every_rule_is_seen_to_refuse() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
-    # rules about record formats and imports have their own tests
+    # Rules about record formats and imports are tested in other files.
     apart = {rule for rule in RULES if rule.startswith("TW0")} | {"TW314", "TW315", "TW316"}
     assert {str(row[0]) for row in rows} == RULES.keys() - apart
 

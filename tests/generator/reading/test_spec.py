@@ -85,7 +85,7 @@ def test_a_request() -> None:
 
 
 def test_the_drafts_own_example() -> None:
-    """The FooResponse of KIP-482's first version, with its two missing brackets added."""
+    """Read the FooResponse of KIP-482's first version, after adding its two missing brackets."""
     message = read("""
         { "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9",
           "versionsWithOptional": "9+",
@@ -273,15 +273,15 @@ TAGGED = '"taggedVersions": "1+", "tag"'
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        # the tag missing from the sequence is the unreadable one
+        # A, which can't be read, has the tag that is missing from B's sequence, so the gap is not reported.
         (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # taggedVersions need a tag, and a field needs versions
+        # taggedVersions requires a tag, and each field requires versions; an unreadable one is reported only once.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
-        # consequences of an unreadable type, range or default are not reported
+        # Errors that only follow from an unreadable type, range or default are not reported.
         ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
         ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
         ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
@@ -290,12 +290,12 @@ TAGGED = '"taggedVersions": "1+", "tag"'
             ["TW402", "TW405"],
         ),
         ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
-        # members are read even if the struct's name is unreadable
+        # The members are read even if the struct's name is unreadable.
         (
             '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
             ["TW402"] * 2 + ["TW405"],
         ),
-        # an unreadable struct does not count as missing
+        # An unreadable struct is not reported as missing where it is used.
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],

@@ -57,13 +57,13 @@ def test_words_are_those_of_the_model() -> None:
 
 
 def test_canonical_text_has_a_form_for_every_key() -> None:
-    """Every key that the reader accepts and the generator uses can be written by `tagwire fmt`."""
+    """Check that `tagwire fmt` can write every key that the reader accepts and the generator uses."""
     for place in ("message", "import", "struct", "field", "optionalField"):
         assert list(canonical._keys(place)) == list(properties(place))
 
 
 def test_a_key_that_the_model_lacks_fails_at_once() -> None:
-    """The key would otherwise be accepted and lost."""
+    """Check that a key missing from the model raises an error, instead of being accepted and lost."""
     with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
         keys_of(
             "message",
@@ -181,20 +181,20 @@ def test_each_key_changes_the_model(place: str, keys: str) -> None:
 def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
-    said |= {"$schema"}  # for editors
+    said |= {"$schema"}  # for editors only
     said |= {"imports"}  # tested in test_imports.py
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 
 def test_one_key_is_accepted_without_effect() -> None:
-    """Kafka's generator accepts the key in structs and ignores it."""
+    """Check a key that Kafka's generator accepts in structs and ignores."""
     text = RELEASED["struct"]
     with_key = text.replace("§", ', "deprecatedVersions": "1"')
     assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
 
 
 def test_a_spec_may_name_its_schema() -> None:
-    """Editors use the key; tagwire ignores it and keeps it at the top."""
+    """Check that tagwire ignores $schema, which editors use, and keeps it at the top."""
     text = RELEASED["message"].replace("§", "")
     named = text.replace('"name": "Foo"', '"name": "Foo", "$schema": "spec.schema.json"')
     assert read_spec(named).message == read_spec(text).message is not None

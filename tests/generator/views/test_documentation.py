@@ -134,7 +134,7 @@ def test_markdown(folder: Path) -> None:
 
 
 def test_explain_html(module: ModuleType) -> None:
-    data = bytes.fromhex("03 00000001 07")  # Room; one book; its pages
+    data = bytes.fromhex("03 00000001 07")  # room 3, one book, 7 pages
     tree = tree_of([Unit((), [trace(module.ShelfData, data, 2)])])
     names = tree["rows"]["name"]
     assert {names[int(row)]: text for row, text in tree["about"].items()} == {

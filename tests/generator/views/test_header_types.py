@@ -45,20 +45,20 @@ RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"},
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
-    # Like Kafka's headers without a client id, but with additional fields.
+    # The header is like Kafka's without a client ID, but with additional fields.
     "traced": [
         *ORDERS,
         spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
         spec("ResponseHeader", "header", {"name": "CorrelationId", "type": "int32"}, {"name": "Node", "type": "int8"}),
     ],
-    # One API per connection: the header contains nothing about the request.
+    # Each connection serves one API, so the header does not identify the request.
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
-    # The version comes first.
+    # The API version precedes the API key.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
     # The set has a request header with a required field, and no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct, and an older name of messages, with the names that the registry's type uses.
+    # A struct and an older message name equal names that the registry's type uses.
     "namesakes": [
         {
             **REQUEST,
@@ -158,7 +158,7 @@ def test_a_package_without_headers(packages: dict[str, ModuleType]) -> None:
 
 
 def test_classes_are_what_they_were(packages: dict[str, ModuleType]) -> None:
-    """Only type checkers see the class of the header."""
+    """Check that header types, which are visible only to type checkers, do not change the classes at run time."""
     traced = packages["traced"]
     cls = traced.OrderRequest
     assert cls.__bases__ == (Message,) and isinstance(cls(), Message) and issubclass(cls, Message)
@@ -173,7 +173,7 @@ def test_classes_are_what_they_were(packages: dict[str, ModuleType]) -> None:
     class Larger(cls):  # type: ignore[misc, valid-type]
         __slots__ = ()
 
-    assert Larger.decode(Larger(item="pie").encode(0), 0) == Larger(item="pie")  # pyright: ignore[reportCallIssue]
+    assert Larger.decode(Larger(item="pie").encode(0), 0) == Larger(item="pie")
 
 
 def test_generating_again_changes_nothing(folder: Path) -> None:
@@ -182,7 +182,7 @@ def test_generating_again_changes_nothing(folder: Path) -> None:
 
 
 def test_a_header_that_comes_later_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules of messages are updated, even if they are cached."""
+    """Check that adding a header updates the cached modules of messages."""
     monkeypatch.chdir(tmp_path)
     specs = tmp_path / "late_specs"
     specs.mkdir()

@@ -51,8 +51,6 @@ LISTING = '[[targets]]\ntemplate = "a.jinja"\neach = "message"\nfile = "notes/{m
 
 
 class TestOwnTargets:
-    """A folder of templates with a `targets.toml`."""
-
     def test_files_are_added_to_the_package(self, project: Path) -> None:
         folder_of(project, LISTING, a=MARK + "{{ view.name }} {{ view.wire[1].header }}\n")
         run("generate", "--templates", "mine")
@@ -142,8 +140,6 @@ class TestOwnTargets:
 
 
 class TestTheKit:
-    """`tagwire_generator.testing`."""
-
     def test_a_template_that_is_fine(self) -> None:
         made = render_corpus("@wireshark", ("drafts/kip482", "records"))
         assert "messages/foo_request.lua" in made["drafts/kip482"] and set(made["records"]) == {"dissector.lua"}
@@ -161,8 +157,6 @@ class TestTheKit:
 
 
 class TestMarkdown:
-    """`@markdown`."""
-
     def test_hostile_texts_are_texts(self, project: Path) -> None:
         about = "| <script>x</script> `a` *b* [c](d)\n# e"
         fields = [{"name": "Nonce", "type": "int64", "versions": "0+", "about": about}]
@@ -187,7 +181,7 @@ Frame = dict[str, Any]
 
 
 def whole_conversations() -> list[Frame]:
-    """Return captured frames whose response has a single possible request, a few per API and version."""
+    """Return captured frames, a few per API and version, whose response matches a single possible request."""
     with gzip.open(CAPTURES, "rt") as lines:
         rows: list[Frame] = [json.loads(line) for line in lines]
     by_id: dict[tuple[str, str, int], list[Frame]] = {}
@@ -207,7 +201,7 @@ def whole_conversations() -> list[Frame]:
 
 
 def pcap(frames: list[Frame]) -> bytes:
-    """Return the frames as TCP segments in a pcap file: raw IP, with a connection for each exchange."""
+    """Return a pcap file of raw IP packets with the frames as TCP segments. Each exchange has its own connection."""
     out = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101))
     for number, frame in enumerate(frames):
         ports, hosts = [20000 + number // 2, 9092], [b"\x0a\0\0\x01", b"\x0a\0\0\x02"]
@@ -226,7 +220,7 @@ def pcap(frames: list[Frame]) -> bytes:
 
 
 def expected_fields(frame: Frame) -> list[tuple[str, str]]:
-    """Return numbers and strings in wire order, by Wireshark's names."""
+    """Return the numbers and strings of a frame in wire order, under Wireshark's names."""
     data, key, version = bytes.fromhex(frame["hex"]), frame["api_key"], frame["api_version"]
     if frame["dir"] == "req":
         trace = tagwire.trace_request(tagwire_messages.registry, data)
@@ -255,7 +249,7 @@ def dissected(capture: Path, script: Path) -> list[tuple[str, list[tuple[str, st
     found: list[tuple[str, list[tuple[str, str]]]] = []
     for packet in ElementTree.fromstring(done.stdout).findall("packet"):
         experts = [str(each.get("show")) for each in packet.iter("field") if each.get("name") == "_ws.expert.message"]
-        faults = [text for text in experts if "found" in text]  # without TCP's own messages
+        faults = [text for text in experts if "found" in text]  # skips messages about TCP
         ours = [proto for proto in packet.findall("proto") if proto.get("name") == "corpus_kafka"]
         if ours or faults:
             fields = [
@@ -279,8 +273,6 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 class TestWireshark:
-    """`@wireshark`, as tshark interprets it."""
-
     def test_real_traffic_is_dissected_field_by_field(self, script: Path, tmp_path: Path) -> None:
         frames = whole_conversations()
         assert len(frames) > 400
@@ -298,7 +290,7 @@ class TestWireshark:
         request = tagwire_messages.registry.encode_request(tagwire_messages.HeartbeatRequest(group_id="g"), 4)
         damaged = [request[:-1], request + b"x", b"\x01\x00" + request[2:], request[:3] + b"\x63" + request[4:]]
         frames: list[Frame] = []
-        for data in damaged:  # a response follows each damaged request
+        for data in damaged:  # each damaged request is followed by a response
             frames += [{"dir": "req", "hex": data.hex()}, {"dir": "resp", "hex": "00000007"}]
         capture = tmp_path / "damaged.pcap"
         capture.write_bytes(pcap(frames))
