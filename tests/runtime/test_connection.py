@@ -22,7 +22,7 @@ def announced(**ranges: tuple[int, int]) -> Any:
 
 
 def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
-    """Return both sides after a handshake in which the server announces these versions."""
+    """Return client and server after a handshake in which the server announces these versions."""
     client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
@@ -84,12 +84,12 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
         with pytest.raises(want) as raised:
             client.send(request_)
         assert theirs is None or "can't represent all of this message" in str(raised.value)
-        client.send(messages.ApiVersionsRequest(), 0)  # still usable
+        client.send(messages.ApiVersionsRequest(), 0)  # the connection is still usable
 
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_an_older_peer_is_asked_again(lists: bool) -> None:
-    """KIP-511: the response to an unknown version has version 0, and may list the supported versions."""
+    """Check KIP-511's fallback: the response to an unknown version has version 0, and may list supported versions."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

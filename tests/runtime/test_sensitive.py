@@ -117,9 +117,9 @@ def test_errors() -> None:
 
 
 def held(error: BaseException) -> str:
-    """Return everything that an exception reveals: contexts, causes, and local variables in tagwire's frames.
+    """Return all that an exception reveals: contexts, causes, and local variables in tagwire's frames.
 
-    Arguments of the called function are excluded, because the caller has them anyway.
+    Arguments of the called function are excluded, because the caller already has them.
     """
     found, chain = [], [error]
     while chain:

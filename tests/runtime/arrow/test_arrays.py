@@ -32,7 +32,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     ids=str,
 )
 def test_bytes_of_all_kinds(type: Any) -> None:
-    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # happens to be valid UTF-8
+    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # valid UTF-8 by chance
     assert len(group) == 23
     data = pa.array([None, group, None, group], pa.binary()).cast(type)[1:]
     expected = in_columns(C.decode(group, 8), 8)
@@ -108,7 +108,7 @@ def test_uuids_of_all_kinds() -> None:
 
 
 def test_structs_of_structs_in_the_middle_of_their_buffers() -> None:
-    """A struct's offset applies to all of its children."""
+    """Check that the offset of a struct array also applies to its children."""
     request = kip482.FooRequest
     origin = type(request().origin)
     rows = [request(origin=origin(host=host), user_agent=host) for host in ("a", "b", "c", "d")]
@@ -146,7 +146,7 @@ def test_with_polars() -> None:
 
 
 def test_tables(engine: str) -> None:
-    """Every library treats structs as table rows, in both directions."""
+    """Check that every library treats structs as table rows, in both directions."""
     table = pa.table({"group_id": ["g", "h"], "member_id": ["m", "n"]})
     expected = [C(group_id="g", member_id="m").encode(8), C(group_id="h", member_id="n").encode(8)]
     for rows in (table, pl.DataFrame(table), table.to_batches()[0]):

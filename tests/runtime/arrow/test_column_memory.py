@@ -72,7 +72,7 @@ def test_an_array_that_is_refused_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Return the bytes that a call leaks, measured at its second run."""
+    """Return the bytes that a call leaks, measured on its second run."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -110,7 +110,7 @@ def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough to keep all plans in the cache; another test evicts them
+    for sample in random.sample(samples(), 12):  # few enough for all plans to stay in the cache
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -169,7 +169,7 @@ def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
 @pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
 @pytest.mark.parametrize("errors", ["raise", "null", "column"])
 def test_damaged_lists(bad: list[int], errors: Any) -> None:
-    """List offsets must not decrease or exceed the child array."""
+    """Check that list offsets that decrease or exceed the child array are rejected."""
     names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
     topics = HandMade(
         "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
@@ -188,19 +188,19 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_text_that_is_no_utf8() -> None:
-    """Producers may not check that their string arrays are UTF-8, so tagwire does."""
+    """Check that tagwire validates UTF-8 in string arrays, because their producers may not."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
 def test_more_than_offsets_can_say() -> None:
-    """The bound of 2^31 - 1 is lowered, because two gigabytes of strings would take too long."""
+    """Check the limit of int32 offsets, lowered here, because reaching it would take two gigabytes of strings."""
     decoder = new_decoder()
     decoder.most = 20
     assert (
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # 2 x 7 letters, 2 x 3 partitions
+    )  # 2 rows of 7 letters, 2 rows of 3 partitions
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="up to row 2, a column takes more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
@@ -231,7 +231,7 @@ def test_counts_that_lie_cost_nothing() -> None:
 
 
 def test_memory_of_the_worst_arrays() -> None:
-    """Peak memory per byte of input is bounded, even for arrays of the most expensive elements."""
+    """Check that peak memory per input byte is bounded, even for arrays of the elements that cost the most memory."""
     for bait in worst_baits(messages.registry)[:25]:
         size = 50_000
         rows = pa.array([bait.message(size).encode(bait.version)])
@@ -254,9 +254,9 @@ def test_the_interpreter_goes_on_meanwhile() -> None:
     thread.start()
     started.wait()
     try:
-        sys.setswitchinterval(0.5)  # the GIL holder keeps the GIL for longer than both calls take
+        sys.setswitchinterval(0.5)  # longer than both calls take, so the GIL is not switched
         before = counted[0]
-        for _ in range(5):  # on a busy machine the other thread may start too late once
+        for _ in range(5):  # on a busy machine, the other thread may once start too late
             arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break

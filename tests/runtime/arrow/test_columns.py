@@ -175,7 +175,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
 
 
 def test_zero_keeps_its_sign_in_a_lenient_row() -> None:
-    """The second row is lenient: its boolean is a byte of 2, which a strict reader rejects."""
+    """Check -0.0 in a row that requires lenient decoding: its boolean is a byte of 2, which strict decoding rejects."""
     op = OpData(key="k", value=-0.0, remove=True)
     data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
     rows = pa.array([data, data.replace(b"\x01\x00\x00", b"\x02\x00\x00")])
@@ -216,7 +216,7 @@ def test_encoding_refuses_what_row_by_row_is_refused() -> None:
 
 
 def test_fields_that_a_version_lacks() -> None:
-    """Values that differ from the default are rejected, unless the field is ignorable."""
+    """Check fields that are missing from the version: values other than the default are rejected unless ignorable."""
     data = pa.array([{"group_instance_id": None}, {"group_instance_id": "i"}])
     assert column(arrow.encode_column(data, C, 6, errors="null")) == [C().encode(6), None]
     static = pa.array([{"group_instance_id": "i"}])

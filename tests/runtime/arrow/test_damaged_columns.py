@@ -47,10 +47,10 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
 def test_one_odd_byte_at_each_place_of_texts_of_each_length(odd: bytes) -> None:
-    """Strings are validated and copied in words, and the last two words overlap."""
+    """Check an unusual byte at each position: strings are processed in words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
-    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # the first row makes room
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # longest first
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
     assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in texts]
@@ -107,7 +107,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_odd_values_are_refused_as_they_are_row_by_row() -> None:
-    """Covers the odd values that an Arrow array of the message's type, or of a wider type, can hold."""
+    """Check odd values that an Arrow array of the message's type, or of a wider type, can hold."""
     random = Random(8)
     tried = refused = 0
     for number in range(30_000):
@@ -137,7 +137,7 @@ def as_array(sample: Sample, message: Any) -> Any:
 
 
 class Unfit(Exception):
-    """A value that pyarrow would convert, or read differently than a message does."""
+    """A value that pyarrow would convert, or that it reads differently than a message does."""
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {
@@ -161,7 +161,7 @@ def plain(column: Column, value: Any) -> Any:
         if column.cls is not None and type(value) is not column.cls:
             raise Unfit
         if column.child("unknown_tags") is None and value.unknown_tags is not NO_TAGS:
-            raise Unfit  # a column that no version has
+            raise Unfit  # the struct has a value in a column that no version has
         return {child.name: plain(child, getattr(value, child.name)) for child in column.children}
     if column.format == "+l":
         return [plain(column.children[0], element) for element in value]
@@ -173,7 +173,7 @@ def plain(column: Column, value: Any) -> Any:
 
 
 def wide_type(column: Column) -> Any:
-    """Return a wider type for a column: nullable everywhere, 64-bit integers, 64-bit offsets."""
+    """Return a wider type for a column: nullable, with 64-bit integers and 64-bit offsets."""
     if column.format == "+s":
         return pa.struct([pa.field(child.name, wide_type(child)) for child in column.children])
     if column.format == "+l":

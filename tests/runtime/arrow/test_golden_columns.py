@@ -27,7 +27,7 @@ def goldens() -> Rows:
 
 
 def kafkas() -> Rows:
-    """Return everything that Kafka's classes wrote, with unknown tags, and the drafts' samples."""
+    """Return everything that Kafka's classes wrote, including unknown tags, and the samples of the drafts."""
     rows: Rows = defaultdict(list)
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
@@ -78,7 +78,7 @@ def by_message() -> dict[Any, list[Sample]]:
 
 
 def test_all_versions_in_one_array() -> None:
-    """The columns are the union of all fields; a field missing from a version has its default."""
+    """Check that the columns are the union of all fields. A field missing from a row's version has its default."""
     for cls, found in by_message().items():
         numbers = pa.array([sample.version for sample in found], pa.int16())
         data = pa.array([sample.data for sample in found], pa.binary())
@@ -95,7 +95,7 @@ def test_all_versions_in_one_array() -> None:
 
 
 def assert_within(part: Any, whole: Any) -> None:
-    """Assert that `whole` contains everything in `part`; it may have more fields."""
+    """Check that `whole` contains everything in `part`. `whole` may have additional fields."""
     if isinstance(part, dict):
         for name, value in part.items():
             assert_within(value, whole[name])

@@ -26,7 +26,7 @@ ROWS = 2000
 
 
 def metadata(random: Random) -> bytes:
-    """Return a message with varied nulls, bools, list lengths and tags, any of which could be left over in a frame."""
+    """Return a message with varied nulls, booleans, list lengths and tags, which could remain in a reused frame."""
     topics = [
         METADATA.MetadataResponseTopic(
             name=None if random.random() < 0.3 else "t" * random.randrange(20),
@@ -40,14 +40,14 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return rows, of which some are null or invalid."""
+    """Return rows, some of which are null or, at the rate `damaged`, invalid."""
     good = [metadata(random) for _ in range(50)]
     made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps at most `most` bytes of spare frames; with 0, every frame is new."""
+    """Return a decoder that keeps at most `most` bytes of spare frames. With 0, it never reuses a frame."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_what_somebody_holds_is_not_filled(held: str) -> None:
 
 
 class ArrayCapsule:
-    """Holds only an exported array's capsules, not its owner."""
+    """An object that holds only the capsules of an exported array, not the array's owner."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()
@@ -116,7 +116,7 @@ def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
 
 
 def test_other_columns_have_other_frames() -> None:
-    """A spare frame is not reused for another schema, even with equal numbers of columns and rows."""
+    """Check that frames are not reused for another schema, even if the numbers of columns and rows are equal."""
     data = rows(Random(4), 10 * ROWS)
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)
@@ -132,7 +132,7 @@ def test_other_columns_have_other_frames() -> None:
 
 
 def segment(path: Path, random: Random) -> Path:
-    """Write a log of records with varied keys, headers and values; return the path of a segment."""
+    """Write a log of records with varied keys, headers and values, and return the path of its segment."""
     path.mkdir()
     file = path / f"{0:020}.log"
     records = [
@@ -150,7 +150,9 @@ def segment(path: Path, random: Random) -> Path:
 
 
 def test_logs_that_are_read_one_behind_the_other(tmp_path: Path) -> None:
-    """Each log has its own reader, which reuses the memory of the previous one."""
+    """Check logs that are read one after the other: each has its own reader, which reuses the memory of the previous
+    one.
+    """
     files = [segment(tmp_path / f"t-{seed}", Random(seed)) for seed in range(8)]
     for file in files:
         [rows] = map(pa.array, log.columns(file))

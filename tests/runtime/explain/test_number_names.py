@@ -19,7 +19,7 @@ def test_the_numbers_of_an_acl_have_names() -> None:
     request = messages.DescribeAclsRequest(
         resource_type_filter=2, pattern_type_filter=3, operation=3, permission_type=99
     )
-    # one byte each: TOPIC, an empty name, LITERAL, no principal, no host, READ, and an undefined number
+    # one byte each: resource type TOPIC, an empty name, LITERAL, no principal, no host, READ, and an undefined number
     data = bytes.fromhex("02 01 03 01 01 03 63 00")
     assert request.encode(3) == data
     text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
@@ -38,7 +38,7 @@ def test_attributes_and_json_stay_numbers() -> None:
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:
-    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls, key 29, from "a"
+    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls (key 29), client "a"
     text = annotate(trace_request(messages.registry, frame), NOTE)
     assert "3 READ" in text and "2 TOPIC" in text and "3 ALLOW" in text
 
@@ -50,7 +50,7 @@ def test_error_codes_of_all_messages() -> None:
 
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
 def test_header_keys_of_kip_82(format: str) -> None:
-    """Names of the bundled register's keys, in the record formats with numeric header keys."""
+    """Check the names of header keys in the record formats with numeric keys, which the bundled register defines."""
     batch = build([Record(0, 1000, b"k", b"v", [(1, b"a"), (2100001, b"b"), (2100009, b"c")])], format).encode()
     [traced] = trace_batches(batch, format)
     keys = [line.split()[-2:] for line in annotate(traced, NOTE).splitlines() if "].key" in line]

@@ -114,7 +114,7 @@ def test_selections_that_are_refused() -> None:
 
 
 def test_an_answer_in_the_fallback_version() -> None:
-    """A broker without the requested version of ApiVersionsRequest answers in version 0, with error 35."""
+    """Check the fallback: a broker that does not support the requested version replies in version 0 with error 35."""
     keys = registry.select_response(18, "error_code", "api_keys[].api_key")
     frame = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
     assert keys.read(frame, 3) == [(35, [])]
@@ -128,7 +128,7 @@ def test_unsupported_versions() -> None:
 
 
 def test_every_metadata_response_with_its_hosts_rewritten() -> None:
-    """Each rewrite of bytes from Kafka's own classes equals decode, change, encode."""
+    """Check that each rewrite of bytes from Kafka's classes equals decoding, changing and encoding the message."""
     hosts = tagwire.select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
     versions = set()
     for name in ("golden_vectors", "rand"):

@@ -81,7 +81,7 @@ def test_responses_alone_are_found_again_by_ids_that_ascend() -> None:
 
 
 def test_the_size_of_a_damaged_frame_says_where_the_next_begins() -> None:
-    """No search is needed, so the next frame is found although no registry has its API key."""
+    """Check that the size of a damaged frame leads to the next frame without a search, even with an unknown API key."""
     unknown = (30).to_bytes(4, "big") + (999).to_bytes(2, "big") + bytes(28)
     packets = cut(request(1, "t" * 200) + unknown, 40)
     frames, gaps = read([SYN, *packets[:2], *packets[3:]])
@@ -179,7 +179,9 @@ IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + by
     ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
 )
 def test_link_types(link: int, packet: bytes) -> None:
-    """The headers follow the tables of tcpdump.org; the pcapng file has a second interface of this type."""
+    """Check link types. The headers follow the tables of tcpdump.org; the pcapng file has a second interface of this
+    type.
+    """
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
     file = header + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet
     padded = packet.ljust(-(-len(packet) // 4) * 4, b"\0")

@@ -104,7 +104,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_behind_their_version() -> None:
-    """Kafka's ConsumerProtocol writes a group member's metadata as an int16 version followed by the body."""
+    """Check the metadata of a group member, which Kafka's ConsumerProtocol writes as an int16 version and the body."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

@@ -302,7 +302,7 @@ def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
     ("hex_text", "version", "error"),
     [
         ("00000009 0024 00000001 0001 61", 2, DecodeError),  # a different error code
-        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated
+        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated client ID
         ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
         ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
         ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
@@ -345,7 +345,7 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
 
 
 def test_every_request_has_a_header_of_its_defaults() -> None:
-    """The client id is null, except that the header of ControlledShutdownRequest v0 has no client id."""
+    """Check that the client ID is null, except for ControlledShutdownRequest v0, whose header has no client ID."""
     for name in messages.registry:
         cls = messages.registry[name]
         for version in cls.VERSIONS if cls.KIND == "request" else ():
@@ -368,7 +368,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_frames_that_the_native_engine_remembers(kind: str) -> None:
-    """The first frame of a version and frames in a bytearray use the general path; the rest are read in one call."""
+    """Check both code paths: the first frame of a version and frames in a bytearray take the general path."""
     for name in kafka.names():
         cls = kafka[name]
         for version in cls.VERSIONS if kind == cls.KIND else ():

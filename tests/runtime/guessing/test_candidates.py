@@ -98,7 +98,7 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     answer = messages.MetadataResponse(cluster_id="c")
     best = tagwire.guess(registry, registry.encode_response(answer, 3, correlation_id=7)).best
     assert best is not None
-    assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # no brokers are listed
+    assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # no brokers
 
 
 def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
@@ -186,7 +186,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    assert tagwire.Guess([first], 2).clear is None  # its cost exceeds two bytes
+    assert tagwire.Guess([first], 2).clear is None  # the match costs more than two bytes of information
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 
 

@@ -18,16 +18,16 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # Elias' delta code of n + 1, and a sign bit
+        # The magnitude n costs the length of the Elias delta code of n + 1; the sign costs one bit.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
         (INTEGER, "ffff", 3),
-        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4: random
+        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4, whose bits are random
         (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # more than eight different bytes
-        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # five, and mostly zero
-        (UUID, "0102030405060708" * 2, 128 + 24),  # eight
-        (UUID, "0001020304050607080000000000" + "0000", 100),  # nine
+        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # five different bytes, and most bytes are zero
+        (UUID, "0102030405060708" * 2, 128 + 24),  # eight different bytes
+        (UUID, "0001020304050607080000000000" + "0000", 100),  # nine different bytes
         (UUID, "00" * 16, 2),
     ],
 )
@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_elements_that_come_again() -> None:
-    """The second of several equal values costs one bit and the third half a bit, for fields and for whole structs."""
+    """Check repeated values, in fields and whole structs: the second costs one bit, and the third half a bit."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

@@ -1,7 +1,7 @@
-"""The native engine finds an error's position, and the interpreter reports the error as if it had read everything.
+"""Check that the native engine finds the position of an error, where the interpreter then reports the error.
 
-The interpreter is the reference. While decoding, the engine can't fall back on it here, so an engine that doesn't find
-a position fails. Errors in values come from the interpreter alone.
+The interpreter is the reference. The engine can't fall back on the interpreter while decoding here, so an engine that
+does not find a position fails. Only the interpreter reports errors in values.
 """
 
 from random import Random
@@ -64,7 +64,7 @@ def test_damaged_bytes() -> None:
 
 
 def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many bytes precede the error, the interpreter reads one field."""
+    """Check that the interpreter reads a single field, however many bytes precede the error."""
     seen: list[object] = []
     read = reader.LayoutReader.value
 
@@ -84,7 +84,7 @@ def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_depth_that_only_some_messages_reach() -> None:
-    """A low depth limit rejects messages that are too deep, but not versions that could be deeper."""
+    """Check that a low depth limit rejects a message that is too deep, but not a flat message of the same version."""
     topic = messages.metadata_response.MetadataResponseTopic
     flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[topic()])
     limits = Limits(depth=1)
@@ -110,7 +110,9 @@ def test_odd_values() -> None:
 
 
 def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
-    """The interpreter reads all attributes of a struct before it checks any, so the error is the struct's."""
+    """Check that the missing attribute is reported: the interpreter reads all attributes of a struct before checking
+    them.
+    """
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
@@ -122,7 +124,7 @@ def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
 
 
 def test_a_deleted_struct_is_lacking() -> None:
-    """An empty slot of a lazy default struct means unread; a deleted struct is missing."""
+    """Check that a deleted struct is reported as missing. An empty slot of a lazy default struct only means unread."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

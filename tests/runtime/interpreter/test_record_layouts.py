@@ -1,6 +1,6 @@
-"""Record formats as layouts: hand-written layouts of batches and messages, read by the same interpreter.
+"""Hand-written layouts of record batches and messages, which the layout interpreter reads like message layouts.
 
-Covers layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
+They cover layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
 count, and items that depend on a bit of another item in the same or an outer struct. CRCs are plain numbers here.
 """
 
@@ -94,7 +94,7 @@ V2 = Layout(
     ),
 )
 
-# Bit 7 of the batch's attributes means that its records have no attributes field, which has the same name.
+# If bit 7 of the batch's `attributes` is set, the records have no `attributes` field of their own.
 V3 = Layout(
     "batch v3",
     None,
@@ -135,8 +135,8 @@ RECORD: dict[str, Any] = {
     "headers": ({"key": "h", "value": None},),
 }
 
-# The record, without its attributes:  timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1 -> 02 'k',
-# value of 2 -> 04 'vv', 1 header -> 02, its key of 1 -> 02 'h', its null value (-1) -> 01:  11 bytes.
+# The record without its attributes takes 11 bytes: timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1 byte -> 02
+# 'k', value of 2 bytes -> 04 'vv', 1 header -> 02, its key of 1 byte -> 02 'h', its null value (-1) -> 01.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
 # With attributes 12 bytes: length 24 zig-zag = 18. Without: length 22 zig-zag = 16.
 RECORD_V2 = "18 00" + BARE
@@ -155,7 +155,7 @@ def body(**fields: Any) -> dict[str, Any]:
     return common | fields
 
 
-# v2: 4 + 1 + 4 + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 = 49 bytes, and the record's 13: batchLength 62 = 3e.
+# v2: 4 + 1 + 4 + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 = 49 bytes before the record of 13 bytes, so batchLength is 62 = 3e.
 V2_BYTES = f"""
     0000000000000008 0000003e 00000005 02 deadbeef 0000 00000000 000000000000012c 000000000000012c
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -165,7 +165,8 @@ V2_VALUE = {
     "body": body(magic=2, attributes=0, base_timestamp=300, max_timestamp=300, records=({"attributes": 0, **RECORD},)),
 }
 
-# v3: 4 + 1 + 4 + 2 + 1 (lastOffsetDelta) + 2 (300 = ac 02) + 1 (delta) + 8 + 2 + 4 + 4 = 33, the record's 12: 45 = 2d.
+# v3: 4 + 1 + 4 + 2 + 1 (lastOffsetDelta) + 2 (baseTimestamp 300 = ac 02) + 1 (maxTimestampDelta) + 8 + 2 + 4 + 4 = 33
+# bytes before the record of 12 bytes, so batchLength is 45 = 2d.
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}
@@ -177,8 +178,8 @@ V3_VALUE = {
     ),
 }
 
-# v3 with attributes in its record, and no timestamp: -1 in 64 bits is nine times ff and 01, 10 bytes.
-# 33 + 8 + 13 = 54 = 36.
+# v3 with attributes in its record and without a timestamp: -1 as an unsigned 64-bit varint is ff nine times and 01, 10
+# bytes instead of 2. So batchLength is 33 + 8 + 13 = 54 = 36.
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -194,8 +195,8 @@ V3_LONG_VALUE = {
     ),
 }
 
-# The per-record headers proposal with int32 keys: bit 4 of the attributes announces headers, which are preceded by
-# their length in bytes and have no count.
+# KIP-82's proposal with int32 header keys: bit 4 of the attributes announces headers, which follow their total length
+# in bytes and have no count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
 KIP82 = Layout(
     "message kip82-int",
@@ -217,7 +218,7 @@ KIP82 = Layout(
         ),
     ),
 )
-# Headers: 1 -> "a" and 2 -> "", 4 + 4 + 1 and 4 + 4 bytes: 17 = 11.
+# Headers 1 -> "a" and 2 -> "": 4 + 4 + 1 and 4 + 4 bytes, 17 = 11 in all.
 KIP82_BYTES = """
     deadbeef 02 10 000000000000012c 00000001 6b
     00000011 00000001 00000001 61 00000002 00000000
@@ -235,7 +236,7 @@ KIP82_VALUE = {
 KIP82_BARE_BYTES = "deadbeef 02 00 000000000000012c 00000001 6b ffffffff"
 KIP82_BARE_VALUE = KIP82_VALUE | {"attributes": 0, "headers": None}
 
-# The optional buffer of the first KIP-482 draft, its FooResponse example.
+# The FooResponse example of the first KIP-482 draft, whose structs begin with a buffer of optional fields.
 FOO = StructLayout(
     "Foo",
     items(baz=INT16),
@@ -268,7 +269,7 @@ FOO_RESPONSE = Layout(
         ),
     ),
 )
-# UserAgent "ab" takes 2 + 2 bytes: length 4, zig-zag 08; Bar "x" takes 2 + 1: 06.
+# userAgent "ab" takes 2 + 2 bytes, so its zig-zag length is 08; bar "x" takes 2 + 1 bytes, so its length is 06.
 FOO_BYTES = "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff"
 FOO_VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 FOO_NULL_BYTES = "04 0001 ffff 00 00000000"
@@ -336,7 +337,8 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80
     body["records"] = [{k: v for k, v in record.items() if k != "attributes"} for record in body["records"]]
     data = encode(V3, {"base_offset": 33, "body": body})
-    # batchLength 4 -> 2, lastOffsetDelta 4 -> 1, baseTimestamp 8 -> 6, maxTimestamp 8 -> 1; 4 records, 1 each.
+    # v3 saves 2 bytes of batchLength, 3 of lastOffsetDelta, 2 of baseTimestamp, 7 of maxTimestamp, and 1 per record
+    # (4).
     assert len(real_batch()) - len(data) == 2 + 3 + 2 + 7 + 4
     assert read(V3, data)["body"]["max_timestamp_delta"] == body["max_timestamp_delta"]
 

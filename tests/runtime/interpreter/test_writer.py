@@ -32,7 +32,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
 REFUSALS = [
-    # version, fields, path, message
+    # version, fields, error path, error message
     (0, {"quota": 1}, "quota", "is 1, which this version can't represent; only the default, 0, is possible here"),
     (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't represent"),
     (0, {"rack": Rack(row=1)}, "rack", "can't represent"),
@@ -124,7 +124,9 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
 )
 def test_floats_equal_their_default_by_their_bits(default: float, value: float, is_written: bool) -> None:
-    """Objects also compare floats by bits. Java compares them as numbers, but no Kafka message has a tagged float."""
+    """Check that encoding compares floats with their default by bits, as objects do. Java compares numbers, but no
+    Kafka message has a tagged float.
+    """
     section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
     layout = Layout("f", None, StructLayout("f", (), section=section))
     entry = bytes.fromhex("01 00 08") + pack(">d", value)
@@ -212,7 +214,7 @@ def test_wire_floats() -> None:
 
 
 class Incomparable:
-    """Raises an error when compared."""
+    """An object that raises an error when it is compared."""
 
     def __eq__(self, other: object) -> bool:
         raise TypeError
@@ -229,11 +231,11 @@ def test_what_can_not_be_compared_is_no_default() -> None:
 
 def test_what_a_version_drops_need_not_be_there() -> None:
     message = PollRequest()
-    del message.max_wait_ms  # not in version 0, and ignorable: any value is dropped
+    del message.max_wait_ms  # version 0 lacks this ignorable field
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # not in version 0, which only accepts the default
+    del message.quota  # version 0 lacks this field and accepts its default only
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 

@@ -162,7 +162,7 @@ ATTRIBUTES = (
         (0b00000000, []),
         (0b00000001, ["compression gzip"]),
         (0b00000010, ["compression snappy"]),
-        (0b00000111, ["compression 7"]),  # a value without a name
+        (0b00000111, ["compression 7"]),  # 7 has no name
         (0b00010000, ["transactional"]),
         (0b00110001, ["compression gzip", "transactional", "has headers"]),
         (0b10000000, ["level 2"]),

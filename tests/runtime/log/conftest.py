@@ -1,5 +1,3 @@
-"""Copies of logs, Kafka's jars, and both engines."""
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +11,9 @@ from tagwire.records import format_names, format_of
 
 @pytest.fixture
 def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that copies a partition's folder, named as `broker/topic-partition`, so that a test can damage
-    it."""
+    """Return a function that copies the folder of a partition (`broker/topic-partition`), so that a test can damage the
+    copy.
+    """
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(logs / name, tmp_path / name))
@@ -30,7 +29,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=ENGINES)
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test with each engine; formats cache plans for an engine, so the cache is cleared before and after."""
+    """Run the test with each engine. Formats cache plans of one engine, so the cache is cleared before and after."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     _forget_plans()
     yield str(request.param)

@@ -1,7 +1,7 @@
-"""A Kafka broker starts with converted logs, and its client reads the original records from them.
+"""Start a Kafka broker with converted logs, and read the original records from them with Kafka's client.
 
-The same is tested for logs written by `tagwire_spark`, if it is installed. Needs Java 17 and Maven, which fetches the
-broker's jars (`kafka_jars`), and takes half a minute.
+Logs written by `tagwire_spark` are tested in the same way if it is installed. These tests take half a minute, and need
+Java 17 and Maven, which downloads the broker's jars (`kafka_jars`).
 """
 
 import shutil
@@ -61,7 +61,7 @@ class Broker:
         self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self.settings))
 
     def run(self, what: str, *topics: str) -> list[list[str]]:
-        """Start the broker, run a command, stop the broker; return the words of its output by line."""
+        """Start the broker, run a command, stop the broker, and return the words in each line of the output."""
         return [line.split(" ") for line in self._java(str(PROGRAM), what, str(self.settings), *topics).splitlines()]
 
     def _java(self, *arguments: str) -> str:
@@ -72,7 +72,7 @@ class Broker:
 
 
 def aborted(partition: log.Partition) -> Iterator[tuple[int, range]]:
-    """Yield producers with their aborted offsets, from the transaction indexes."""
+    """Yield each producer with its aborted offsets, from the transaction indexes."""
     for segment in partition.segments:
         for entry in segment.aborted_transactions:
             yield entry.producer_id, range(entry.first_offset, entry.last_offset)
@@ -94,7 +94,7 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
-    """Write over a topic that the broker created, as Spark would, in this process."""
+    """Rewrite a topic that the broker created, as Spark would, but in this process."""
     from tagwire_spark.log_read.query import log_query
     from tagwire_spark.log_read.rows import full_schema, rows_of
     from tagwire_spark.log_read.splits import plan
@@ -134,7 +134,7 @@ def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -
     for topic, source in sources.items():
         for level in ("read_uncommitted", "read_committed"):
             assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
-    # The broker accepted the indexes; it rebuilds indexes that it does not trust.
+    # The broker rebuilds indexes that it does not trust; unchanged bytes show that it accepted these.
     assert {path: path.read_bytes() for path in indexes if path.read_bytes() != b""} == {
         path: data for path, data in indexes.items() if data != b""
     }

@@ -95,7 +95,7 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    cut = 30 if level == "record" else 10  # without a checksum, an intact length is trusted
+    cut = 30 if level == "record" else 10  # in a batch without a checksum, an intact length is trusted
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")
     name = "offset" if level == "record" else "base_offset"
@@ -107,7 +107,7 @@ def test_skipping(level: str, tmp_path: Path) -> None:
 
 
 def test_records_that_are_wrong_in_a_batch_that_is_right(tmp_path: Path) -> None:
-    """Records before the error are returned; the rest of the batch is omitted."""
+    """Check that records before the error are returned, and the rest of their batch is omitted."""
     right = [Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")]
     data = build(right, "v2")
     wrong = data.replace(base_offset=2, count=3).encode()
@@ -148,7 +148,7 @@ def test_a_count_that_lies(name: str, codec: str, count: int, tmp_path: Path) ->
 def test_numbers_beyond_64_bits_count_where_they_are_wanted(
     change: dict[str, int], level: str, errors: str, tmp_path: Path
 ) -> None:
-    """A batch is omitted if a requested column can't hold one of its numbers; other columns don't matter."""
+    """Check that a batch is omitted only if a requested column can't hold one of the batch's numbers."""
     path = tmp_path / "segment"
     right = build([Record(1, 7, b"k", b"v"), Record(2, 5, b"k", b"v"), Record(3, 9, b"k", b"v")], "v2")
     path.write_bytes(right.encode() + right.replace(**change).encode() + right.encode())
@@ -204,7 +204,7 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
-    """Limits that are not exceeded change nothing, even if Python must count the rows to enforce them."""
+    """Check that limits that are not exceeded change nothing, even if Python must count the rows to enforce them."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)

@@ -40,7 +40,7 @@ def segment(path: Path, batches: int, *, records: int = 100, value: bytes = b"v"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_a_large_segment_takes_the_memory_of_an_array(tmp_path: Path) -> None:
-    """Pages of the mapped file count until the system evicts them, so a compressed segment gives a better measure."""
+    """Measure a compressed segment, because pages of a mapped file count as memory until the system evicts them."""
     path = segment(tmp_path / "segment", 256 * 80, value=b"v" * 200, codec="gzip")  # 500 MB of records
     run = subprocess.run([sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, check=True)
     rows, grown = map(int, run.stdout.split())
@@ -100,7 +100,7 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
             turns[0] += 1
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1)  # far longer than anything here needs the GIL, so no thread is forced to release it
+    sys.setswitchinterval(1)  # long enough that no thread is forced to release the GIL
     thread = Thread(target=turn)
     try:
         thread.start()

@@ -64,7 +64,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Return magic 2 with more bits in the record attributes, or with more fields after them."""
+    """Return the layout of magic 2 with additional bits in the record attributes, or with fields after them."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
@@ -88,7 +88,7 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
 )
 @pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
 def test_formats_near_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
-    """The fast path for magic 2 and the item-by-item path interpret attribute bits as the format defines."""
+    """Check formats similar to magic 2: the fast path and the item-by-item path interpret attribute bits as defined."""
     records = [
         Record(3, 1_000, b"k", None, attributes=8),
         Record(4, -1, None, b"v" * 70, (("trace", b"1"), ("é", None))),
@@ -109,7 +109,7 @@ def test_v3_is_found_out(tmp_path: Path) -> None:
 
 
 def test_what_may_be_two_formats(tmp_path: Path) -> None:
-    """These batches of magic 2 also have v3's magic byte at a position where v3 may have it; the checksum decides."""
+    """Check batches of magic 2 that also have v3's magic byte where v3 may have it. The checksum decides."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
     path.write_bytes(batch.encode() * 3)
@@ -217,7 +217,7 @@ def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
 
 
 def test_a_new_column_is_one_row_of_the_table(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both engines fill the new column for records and batches, with 0 for formats without the bit."""
+    """Check that both engines fill a new column for records and batches, with 0 in formats without the bit."""
     new = LogColumn("is_compacted", "b", "bits", "has_delete_horizon", value=lambda b: b.delete_horizon_ms is not None)
     monkeypatch.setattr(column_table, "_HEADER", (*column_table._HEADER, new))
     for name in ("kafka4/alpha-compact-horizon-0", "kafka0.8/alpha-b0.8-compact-none-0"):

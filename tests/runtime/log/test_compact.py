@@ -1,4 +1,4 @@
-"""Each rule of compaction on hand-made logs, and on random logs, that compacting again changes nothing.
+"""Test each rule of compaction on hand-made and random logs, including that compacting again changes nothing.
 
 test_kafka_compacts_alike.py tests that Kafka's own cleaner keeps the same records.
 """
@@ -25,7 +25,7 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    """Write a partition's folder, with the given modification times of its segments."""
+    """Write a partition's folder. `modified` lists the modification times of the segments."""
     folder.mkdir()
     for number, batches in enumerate(segments):
         path = folder / segment_file(batches[0].base_offset, "log")
@@ -36,7 +36,9 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default with its last segment; check that the output is valid and stable."""
+    """Compact a partition, by default with its last segment. Check that the output is valid and compacting again
+    changes nothing.
+    """
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))
@@ -169,7 +171,7 @@ def test_what_was_compacted_before_says_how_old_tombstones_are(tmp_path: Path) -
 
 
 def test_the_flag_makes_a_tombstone(tmp_path: Path) -> None:
-    """KIP-87: a value with the flag is kept and is a delete; a null value without the flag is not a delete."""
+    """Check KIP-87's tombstones: a value with the flag is kept and deletes; a null value without the flag does not."""
     flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
     segments = [[flagged], [plain]]
@@ -323,7 +325,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_path: Path) -> None:
-    """This is true up to the cleaner's checkpoint, before any delete horizon expires."""
+    """Check up to the cleaner's checkpoint, and before any delete horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

@@ -72,7 +72,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_the_timestamps_that_append_time_hides(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """Uncompressed messages can't represent the timestamps, so they are reported as lost if the source had any."""
+    """Check append-time batches: uncompressed v1 can't store the original timestamps, so their loss is reported."""
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()
@@ -136,7 +136,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Return two batches of two records that differ in `change`."""
+    """Return two batches of two records. `first` changes the header of both, and `change` of the second."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,
@@ -181,7 +181,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
 
 
 def test_a_batch_is_dealt_out() -> None:
-    offsets = (100, 101, 105, 106, 109)  # compacted: the batch spanned 98 to 111
+    offsets = (100, 101, 105, 106, 109)  # after compaction; the batch originally spanned offsets 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
@@ -246,7 +246,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # stale entries of a partition that was moved
+        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # stale entries of a moved partition
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],
 )
@@ -340,7 +340,7 @@ def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None
 def test_what_a_format_refuses_has_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "topic-0"
     folder.mkdir()
-    # The difference of these timestamps exceeds a varlong.
+    # The difference between these timestamps exceeds a varlong.
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
     (folder / f"{0:020}.log").write_bytes(wide.encode())
     with pytest.raises(EncodeError, match=r"in the batch at byte 0 of .*topic-0"):

@@ -1,4 +1,4 @@
-"""Truncating a segment while it is read gives a clear error and never kills the process.
+"""Truncate a segment while it is read: each reader must raise a clear error and never kill the process.
 
 Each reader runs in its own process, because reading beyond the end of a mapped file raises SIGBUS.
 """
@@ -89,7 +89,7 @@ def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: st
 
 
 def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
-    """Read forwards, backwards, across windows, and past the end."""
+    """Check reads forwards, backwards, across windows, and past the end."""
     data = segment.read_bytes()
     size = len(data)
     with open_file(segment) as file:
@@ -112,7 +112,7 @@ def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> 
 
 def _columns(found: log.Partition, _: Path) -> bool:
     stream = log.columns(found.path, ["offset"])
-    stream._partition = found  # as listed before the change
+    stream._partition = found  # the partition as listed before the change
     return sum(map(len, stream)) in (2, 3)
 
 
@@ -147,7 +147,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
         path.write_bytes(data)
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
-    if is_compacted:  # into a segment that takes over the name of the first
+    if is_compacted:  # the new segment takes over the name of the first segment
         swap = first.with_suffix(".log.swap")
         swap.write_bytes(batches[0] + batches[1])
         swap.replace(first)

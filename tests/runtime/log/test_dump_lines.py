@@ -25,7 +25,7 @@ def by_python(batch: RecordBatch, header: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """Return the output of native code and the number of records it covers, or None for all."""
+    """Return the output of native code and the number of records in the output, or None for all records."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:
@@ -57,7 +57,7 @@ def test_what_python_says(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """Includes append times, delete horizons, markers and null values; native code does not handle messages."""
+    """Check append times, delete horizons, markers and null values. Native code does not handle messages."""
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
             again = next(read_batches(batch.encode()))
@@ -87,7 +87,7 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_of_every_length() -> None:
-    """Covers each base64 digit at each position, written six bytes at a time and at the end."""
+    """Check each base64 digit at each position: digits are written six bytes at a time, and singly at the end."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
     values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]
@@ -125,7 +125,7 @@ class Changed:
 
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x80, 0xFF])
 def test_every_byte_changed(mask: int) -> None:
-    """Native code stops where Python does, or earlier, and its output up to there is equal."""
+    """Check that native code stops no later than Python, and that its output up to there is equal."""
     some = [
         Record(1, 5, b"key", None, (("h", b"1"), ("é", None))),
         Record(2, 6, None, b"w" * 70),

@@ -1,4 +1,4 @@
-"""Limits on the cost of crafted logs: time grows linearly with the bytes, and memory does not grow.
+"""Check the cost of crafted logs: time grows linearly with the bytes, and memory does not grow.
 
 Work is counted in bytes and objects, never in seconds.
 """
@@ -31,7 +31,7 @@ _APART = 300
 
 
 def batch_headers(count: int, magic: int) -> bytes:
-    """Return batch headers, each of which claims half of the remaining bytes as its batch."""
+    """Return batch headers, each of which declares a batch of half of the remaining bytes."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)
@@ -52,7 +52,7 @@ def test_a_sum_of_a_range_is_the_checksum_of_its_bytes(algorithm: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the bytes take at most three times the work."""
+    """Check that twice the bytes take at most three times the work."""
     work = 0
 
     def counted(algorithm: str, value: int, data: bytes) -> int:
@@ -80,7 +80,7 @@ def test_crafted_heads_are_gone_over_once(magic: int, monkeypatch: pytest.Monkey
 
 
 def _of_counted(of: Any) -> Any:
-    """Count the checksum verifications, and make each one fail."""
+    """Return a replacement that always returns a wrong checksum, so that each verification fails and is counted."""
 
     def wrong(self: RangeSums, start: int, end: int) -> int:
         return int(of(self, start, end)) ^ 1
@@ -187,7 +187,7 @@ _COMMANDS = {
 @pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_many_small_records_take_the_memory_of_their_bytes(command: str, tmp_path: Path) -> None:
-    """200,000 records of 7 bytes decompress to 1.4 MB; as objects they take at least 22 MB."""
+    """Check the memory of 200,000 records of 7 bytes: 1.4 MB decompressed, but at least 22 MB as objects."""
     small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
     large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]

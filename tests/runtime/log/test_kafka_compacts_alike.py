@@ -1,7 +1,7 @@
-"""Kafka's own cleaner keeps the same records as tagwire, batch by batch, on brokers' logs and on random logs.
+"""Check that Kafka's own cleaner keeps the same records as tagwire, batch by batch, on brokers' logs and random logs.
 
-Needs Java 17 and Maven, like test_broker_opens_converted_logs.py. The cleaner repeats until nothing changes, for up to
-three rounds; tagwire runs once.
+These tests need Java 17 and Maven, like test_broker_opens_converted_logs.py. The cleaner runs until nothing changes, at
+most three times; tagwire runs once.
 """
 
 import os
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 def stable_end(partition: log.Partition) -> int:
-    """Return the first offset of an open transaction, which a broker knows, or a high offset if none is open."""
+    """Return the first offset of an open transaction, as a broker would know it, or a high offset if none is open."""
     transactions, rules = Transactions(), BatchRules([])
     for batch in partition.batches():
         transactions.see(rules.check(0, batch, None))
@@ -65,7 +65,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return a batch without its compression; for old formats, which cleaners convert to v2, only its records."""
+    """Return a batch without its compression. For old formats, which cleaners convert to v2, return the records."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"
@@ -77,7 +77,7 @@ def seen(batch: RecordBatch) -> tuple[Any, ...]:
 
 
 def compare(jars: Path, cases: list[Case], folder: Path) -> int:
-    """Compare both results; return the number of batches written."""
+    """Compare the results of the cleaner and tagwire, and return the number of batches written."""
     count = 0
     for number, (case, theirs) in enumerate(zip(cases, clean(jars, cases, folder / "theirs"), strict=True)):
         ours = folder / "ours" / str(number)
@@ -99,7 +99,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """In old formats a cleaner removes tombstones up to its checkpoint, so the test passes the checkpoint."""
+    """Pass the cleaner's checkpoint, up to which a cleaner removes tombstones in old formats."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"

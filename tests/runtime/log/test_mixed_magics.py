@@ -36,7 +36,7 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """Read the whole log, and from every offset; the end offset needs only headers."""
+    """Read the whole log, and read from every offset. The end offset needs only headers."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     assert records_of(tmp_path / "t-0", mixture.named) == expected
     partition = log.Partition(tmp_path / "t-0")
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_with_it_and_nothing_is_left_out(tmp_path: Path, mixtur
 
 @some_mixtures
 def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
-    """The batches before and after the damage are found, in every format."""
+    """Check that the batches before and after the damage are found, in every format."""
     made = batches_of(mixture.formats, "gzip")
     folder = tmp_path / "t-0"
     folder.mkdir()
@@ -79,7 +79,7 @@ def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
 
 @with_codecs
 def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture, codec: str) -> None:
-    """The native loop and the object path return equal rows."""
+    """Check that the native loop and the object path return equal rows."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
 
     def rows(level: str) -> Any:
@@ -100,7 +100,7 @@ def header_pairs(row: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def test_native_code_reads_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only batches whose bytes fit two formats fall back to Python."""
+    """Check that only batches whose bytes fit two formats fall back on Python."""
     if engine() != "native":
         pytest.skip("there is no native engine")
     left: list[int] = []
@@ -159,7 +159,7 @@ def test_batches_of_another_size_keep_their_format(tmp_path: Path, mixture: Mixt
 
 @with_codecs
 def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """The last record of each key is kept. A tombstone is removed after its retention time, in every format."""
+    """Check that the last record of each key is kept, and a tombstone is removed after its retention time."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     last = {record.key: record.offset for _, record in expected}
     kept = [(name, record) for name, record in expected if last[record.key] == record.offset]
@@ -176,7 +176,7 @@ def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture
 
 
 def test_a_null_value_is_a_delete_by_its_own_format_s_rule(tmp_path: Path) -> None:
-    """KIP-87: a null value deletes in magic 0 and 1; in magic 2 only the flag does."""
+    """Check deletes (KIP-87): in magic 0 and 1, a null value deletes; in this format of magic 2, only the flag does."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [
@@ -205,7 +205,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Return a batch with records that no producer may write."""
+    """Return a batch with records that producers may not write."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 
@@ -232,7 +232,7 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
 def test_a_null_value_without_the_flag_is_copied_as_it_is(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:
-    """Another record of the batch is removed, so the record with the null value must be rewritten."""
+    """Check a record with a null value in a batch that must be rewritten, because another record is removed."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     first = copied([Record(0, 5, b"b", b"old", tombstone=False), *_moved(UNFLAGGED, 1)], format, compression=codec)

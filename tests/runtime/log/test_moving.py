@@ -101,7 +101,7 @@ def test_what_is_left_to_python() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """If native code moves damaged records anyway, Python must read equal records."""
+    """Check that if native code moves damaged records, Python reads equal records from the result."""
     pick, refused = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

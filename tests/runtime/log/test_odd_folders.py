@@ -179,7 +179,7 @@ def test_what_stands_before_an_error_of_the_disk_is_salvaged(tmp_path: Path, mon
 def test_a_segment_removed_while_the_log_is_verified_is_reported_if_it_is_between_others(
     removed: int, rules: list[str], tmp_path: Path
 ) -> None:
-    """Removing the first (retention) or last (truncation) segments is normal."""
+    """Check that a missing middle segment is reported. Removing the first (retention) or last segments is normal."""
     partition = log.Partition(three_segments(tmp_path / "alpha-0"))
     assert len(partition.segments) == 3
     (partition.path / name(removed)).unlink()
@@ -205,7 +205,7 @@ def test_a_hole_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any],
 
 
 def test_a_run_says_every_copied_folder_once(tmp_path: Path) -> None:
-    """Copies of one partition from two disks do not share an output folder."""
+    """Check that copies of one partition on two disks don't share an output folder."""
     for disk in ("a", "b"):
         three_segments_at = tmp_path / disk / "alpha-0"
         three_segments_at.parent.mkdir()

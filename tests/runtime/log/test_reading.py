@@ -156,7 +156,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """The magic byte of older formats, byte 16, is part of v3's checksum in batches of that length."""
+    """Check v3 batches whose checksum looks like a magic byte at byte 16, where older formats have their magic byte."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [
@@ -210,7 +210,7 @@ def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: Co
 
 
 def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
-    """The names of segments and indexes contain the id of the copy; the longer of two copies counts."""
+    """Check tiered storage: the names of segments and indexes contain the ID of a copy, and the longer copy is used."""
     folder = copy_of("kafka28/alpha-m0-segs-0")
     offsets = [record.offset for batch in log.read(folder) for record in batch]
     for path in folder.iterdir():
@@ -224,7 +224,7 @@ def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
 
 @pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
 def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
-    """The folder name contains the topic's id; a snapshot holds the state after its segment, not before."""
+    """Check the folder name, which contains the topic ID, and a snapshot, which holds the state after its segment."""
     source = log.Partition(logs / name)
     partition = log.Partition(tiered(source.path, tmp_path))
     assert (partition.topic, partition.partition) == (source.topic, source.partition)
@@ -313,7 +313,7 @@ def test_what_stands_beside_segments(logs: Path) -> None:
 
 
 def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
-    """The checksum is valid, because the producer may have written the invalid record."""
+    """Check the position of an invalid record with a valid checksum, as a faulty producer would write it."""
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
     batch[61] = 0x70  # the length of the record

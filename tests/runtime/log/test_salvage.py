@@ -1,6 +1,4 @@
-"""Flip every byte of a small segment and truncate it at every length; `verify` names the position, `salvage` keeps the
-rest.
-"""
+"""Check `verify` and `salvage` on a small segment with every byte flipped, and truncated at every length."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,7 +66,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Whether a batch with a changed base offset is otherwise valid and still in order."""
+    """Return whether a batch with a changed base offset is still valid and in order."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -129,7 +127,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_a_value_is_never_taken_for_a_batch(damaged: Damaged) -> None:
-    """A value contains a batch, as in a topic of captures, and its offsets would even continue the log."""
+    """Check a value that contains a batch whose offsets continue the log, as in a topic of captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))

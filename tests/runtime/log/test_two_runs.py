@@ -116,7 +116,7 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
 
 
 def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both write to their own temporary folders; nothing of the first run is lost."""
+    """Check that runs without locks write to their own temporary folders, and nothing of the first run is lost."""
     monkeypatch.setattr(module, "_flock", lambda: None)
     target = tmp_path / "alpha-0"
 
@@ -150,7 +150,7 @@ def test_of_many_threads_one_writes(tmp_path: Path) -> None:
         thread.join()
     assert len(refused) == 7
     assert records_of(tmp_path / "out") == 500
-    # A process that has locked the file but not yet written its name is "another process".
+    # A process that has locked the file but not yet written its name is reported as "another process".
     writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing it|already")
     assert all(writing.search(each) for each in refused)
 

@@ -1,4 +1,4 @@
-"""Compressed messages of magic 0 and 1: the offsets of their records, and damage that checksums don't detect.
+"""Test compressed messages of magic 0 and 1: their records' offsets, and damage that checksums don't detect.
 
 The expected offsets are those of DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
@@ -43,7 +43,7 @@ def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
-    """Return a wrapper with a valid checksum; `bend` is the index of an inverted byte in its gzip data."""
+    """Return a wrapper with a valid checksum. `bend` is the index of an inverted byte in its gzip data."""
     kind = magic if inner_magic is None else inner_magic
     data = bytearray(gzip.compress(b"".join(message(each, kind, b"v%d" % each) for each in inner), mtime=0))
     data[bend] ^= 0xFF if bend else 0
@@ -156,7 +156,7 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
-    """Return a batch of magic 2 that spans one offset, with any payload."""
+    """Return a batch of magic 2 that spans one offset and has this payload."""
     body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
     header = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
     return header + struct.pack(">I", checksum("crc32c", body)) + body
@@ -164,7 +164,7 @@ def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) ->
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_no_records_may_be_no_bytes(codec: int, tmp_path: Path) -> None:
-    """IBM/sarama#2053, KAFKA-5490: such a batch has a codec, but its records are zero bytes."""
+    """Check a batch with a codec whose records are zero bytes, as in IBM/sarama#2053 and KAFKA-5490."""
     data = build([Record(0, 5, None, b"v")], "v2").encode() + batch_of(b"", 0, codec) + message(2, 1, b"v")
     assert set(map(tuple, read_all(data, tmp_path).values())) == {(0, 2)}
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))

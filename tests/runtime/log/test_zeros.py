@@ -35,7 +35,7 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Return batches, some truncated, among zeros and other bytes; offsets begin with up to eight zeros."""
+    """Return batches, some of them truncated, among zeros and other bytes. Offsets begin with up to eight zeros."""
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))
@@ -69,7 +69,7 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
     ],
 )
 def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count the tried positions for a truncated header, then zeros, then a batch or nothing."""
+    """Check the number of positions tried for a truncated header, then zeros, then a batch or nothing."""
     name = "v2" if format == "auto" else format
     tries = 0
 
@@ -111,7 +111,7 @@ print((peak_kib() - before) >> 10)
 
 
 def test_what_was_gone_over_does_not_stay_in_memory(tmp_path: Path) -> None:
-    """A preallocated segment of 256 MiB zeros does not stay in memory."""
+    """Check that 256 MiB of zeros in a preallocated segment don't stay in memory."""
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(batch(0, "v2"))
     with path.open("r+b") as file:

@@ -94,14 +94,14 @@ def test_slots_and_no_hash() -> None:
 
 
 def test_copy_replace() -> None:
-    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # since Python 3.13
+    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # a function since Python 3.13
     assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
     with pytest.raises(TypeError):
         replace(MESSAGE, nothing=1)
 
 
 def test_patterns() -> None:
-    # Messages match by keyword only: the order of their fields may change.
+    # Patterns match by keyword only, because the order of the fields may change.
     match tagwire.Frame(None, MESSAGE, 1):
         case tagwire.Frame(None, Struct(unknown_tags=tags), version):
             assert (tags, version) == (MESSAGE.unknown_tags, 1)
@@ -119,10 +119,8 @@ def test_rich_prints_what_repr_does() -> None:
 
 
 class TestTables:
-    """Notebook output."""
-
     def rows(self, struct: Struct) -> list[tuple[str, str]]:
-        root = ElementTree.fromstring(struct._repr_html_())  # well-formed, so values can't inject markup
+        root = ElementTree.fromstring(struct._repr_html_())  # parses only if values are escaped
         assert root.findtext("thead/tr/th") == type(struct).__name__
         return [(str(row.findtext("th")), "".join(row.find("td").itertext())) for row in root.findall("tbody/tr")]  # type: ignore[union-attr]
 
@@ -152,7 +150,7 @@ def _partition(nodes: range) -> MetadataResponsePartition:
 
 
 def test_a_class_gets_its_methods_once() -> None:
-    """If a method was replaced by a test, only that method is bound later, and no other is bound again."""
+    """Check that if a test replaced one method, only that method is bound again."""
 
     class Bound(HeartbeatRequest):
         __slots__ = ()

@@ -107,7 +107,7 @@ def test_versions_that_are_not_there(version: Any) -> None:
 
 
 def test_a_class_below_another_has_calls_of_its_own() -> None:
-    """It makes no difference whether the base class's methods were bound before or after the subclass was created."""
+    """Check that a subclass has its own methods, whether it is created before or after the base class's are bound."""
     parent = fresh_class()
     early = fresh_class(parent)
     data = parent().encode(4)
@@ -206,7 +206,7 @@ def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
 
 @in_use
 def test_a_disagreement_is_no_secret() -> None:
-    """A disagreement is reported even if its cause is a value that changes between two reads."""
+    """Check that a disagreement is reported even if its cause is a value that changes between two reads."""
 
     class Fickle:
         calls = 0
@@ -238,7 +238,7 @@ def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch
 
 
 class ByHand(tagwire.Message):
-    """A message class without generated serializers, whose objects the native engine can't make."""
+    """A message class without generated serializers, whose objects the native engine can't create."""
 
     __slots__ = ("number", "unknown_tags")
     NAME = "ByHand"

@@ -47,11 +47,11 @@ def test_json_of_values_of_other_types(message: Any, version: int) -> None:
 
 
 class TestDeletedDefaults:
-    """`diverging_epoch` of a partition is a struct that is created on first access; once deleted, it is missing."""
+    """`diverging_epoch` of a partition is a struct that is created on first access; after deletion, it is missing."""
 
     @pytest.fixture
     def partition(self) -> Any:
-        FetchResponse.decode(FetchResponse().encode(17), 17)  # from now on defaults are created lazily
+        FetchResponse.decode(FetchResponse().encode(17), 17)  # from now on, defaults are created lazily
         made = PartitionData()
         del made.diverging_epoch
         return made

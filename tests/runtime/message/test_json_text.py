@@ -26,7 +26,9 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that runs a call with both engines, checks that the outcomes are equal, and returns one."""
+    """Return a function that runs a call with both engines, checks that the outcomes are equal, and returns the
+    outcome.
+    """
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:
@@ -40,7 +42,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
             monkeypatch.setenv("TAGWIRE_ENGINE", engine)
             found.append(outcome(call))
         assert found[0] == found[1]
-        assert repr(found[0]) == repr(found[1])  # values would compare 1 and True as equal
+        assert repr(found[0]) == repr(found[1])  # repr distinguishes 1 from True
         return found[0]
 
     return run
@@ -85,7 +87,7 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 
 def changed(value: Any, chosen: random.Random) -> Any:
-    """Return a JSON value with one value replaced by another kind."""
+    """Return a JSON value with one part replaced by a value of another kind."""
     odd = [
         None,
         True,

@@ -70,7 +70,7 @@ def test_all_losses_at_once_in_the_order_of_the_fields() -> None:
 
 
 class Gap(Sample):
-    """A field that defaults to null but isn't nullable in the versions that have it, as specs allow for records."""
+    """A message whose field defaults to null but isn't nullable in its versions, which specs allow for records."""
 
     __slots__ = ("snapshot", "unknown_tags")
 

@@ -124,7 +124,7 @@ class TestConstructing:
 
     def test_objects_are_collected(self) -> None:
         made: Any = Topic()
-        made.name = made  # a cycle
+        made.name = made  # creates a cycle
         kept = {id(made)}
         del made
         gc.collect()
@@ -134,7 +134,7 @@ class TestConstructing:
 
 
 class Hostile:
-    """Runs its own code when compared or printed."""
+    """An object that runs its own code when compared or printed."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
@@ -155,7 +155,7 @@ class Hostile:
 
 
 class TestHostileValues:
-    """Values may run code that changes the object being read; that must never access freed memory."""
+    """Values may run code that changes the object being read, which must never access freed memory."""
 
     def pair(self) -> tuple[Any, Any]:
         one: Any = Partition()
@@ -275,7 +275,7 @@ class TestPickles:
         assert pickle.loads(kept) == message
 
     def test_values_that_bytes_do_not_carry_are_kept_as_they_are(self) -> None:
-        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version drops it
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version drops this field
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range

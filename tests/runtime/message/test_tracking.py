@@ -61,7 +61,7 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """The mapping can hold anything later."""
+    """Check that the struct is tracked, because its mapping of tags can hold any object later."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
@@ -83,7 +83,7 @@ class Noted(Partition, Noting):
 
 @dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
 class Frozen(Partition):  # type: ignore[misc]
-    """Assigns with `object.__setattr__`."""
+    """A subclass that assigns fields with `object.__setattr__`."""
 
     place: int = 0
 

@@ -13,7 +13,7 @@ from tagwire_messages.fetch_response import EpochEndOffset, FetchableTopicRespon
 
 
 def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionData]:
-    """Return two decoded partitions of a version; tagged structs are absent unless given."""
+    """Return two decoded partitions of a version. Tagged structs are absent unless given."""
     both = [PartitionData(partition_index=1, **fields), PartitionData(partition_index=1, **fields)]
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=both)])
     decoded = messages.FetchResponse.decode(message.encode(version), version)
@@ -46,7 +46,7 @@ def test_nobody_has_looked() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_what_is_written_of_them(name: str, member: str) -> None:
-    """Default structs add no bytes, even after they were accessed. Other values are written, or rejected if invalid."""
+    """Check that default structs add no bytes after access, and other values are written, or rejected if invalid."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

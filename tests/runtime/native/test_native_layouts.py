@@ -63,7 +63,7 @@ TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
-    """Return a layout whose struct has one field of this type, and the given other parts."""
+    """Return a layout whose struct has one field of this type and the given other parts."""
     return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
 
 
@@ -172,7 +172,6 @@ HAND_MADE = [
 @native
 @pytest.mark.parametrize(("type", "good", "bad"), HAND_MADE, ids=lambda value: str(value)[:40])
 def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
-    """The engine and the interpreter write, read and reject the same."""
     layout = around(type)
     plan = Plan(layout)
     for value in good:
@@ -194,7 +193,7 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 
 
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
-    """Check that both accept or both reject the bytes; the engine raises if the interpreter contradicts its error."""
+    """Check that engine and interpreter agree whether the bytes are valid. The engine raises if their errors differ."""
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
     except tagwire.DecodeError as refusal:
@@ -262,7 +261,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """An int subclass; ints have variable size."""
+    """A subclass of int, whose objects have a variable size."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -359,7 +358,7 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any) -> None:
-    """A size computed for one field is not reused for a field with another length type, or without null."""
+    """Check that a size computed for one field is not reused for a field with another length type or nullability."""
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
     try:
@@ -374,7 +373,7 @@ def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any)
 
 
 def test_the_engine_knows_all_that_layouts_can_say() -> None:
-    """New layout features must be supported or rejected in `_native/engine/plan.pxi`; then add them here."""
+    """Check that every layout feature is supported or rejected in `_native/engine/plan.pxi`. Add new features here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

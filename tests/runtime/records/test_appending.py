@@ -15,7 +15,7 @@ FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_
 
 
 class Number:
-    """An integer only through `__index__`."""
+    """An object that is an integer only through `__index__`."""
 
     def __index__(self) -> int:
         return 5
@@ -73,7 +73,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Return the same builder made with `extend`, with the offsets computed here."""
+    """Return a builder made with `extend`, whose record offsets are computed here."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
@@ -139,7 +139,7 @@ def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)
     assert builder.records == listed(calls).records
-    builder.records[1].value = b"changed"  # from then on the builder owns them
+    builder.records[1].value = b"changed"  # from now on, the builder holds `Record` objects
     builder.append(b"more")
     assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
     assert builder.records[-1] == Record(10, -1, b"more", None)

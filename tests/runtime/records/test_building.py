@@ -124,7 +124,7 @@ def test_messages_that_are_not_packed_come_back_one_by_one() -> None:
 
 @pytest.mark.parametrize(("format", "inner"), [("v0", [5, 9]), ("v1", [0, 4]), ("kip87", [0, 4])])
 def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
-    """Offsets are absolute in magic 0 and relative from magic 1 on; the wrapper has the last one."""
+    """Check offsets in wrappers: absolute in magic 0, relative from magic 1 on. The wrapper has the last offset."""
     records = [PLAIN.replace(timestamp=-1), PLAIN.replace(timestamp=-1, offset=9)]
     (batch,) = read_batches(build(records, format, compression="gzip").encode(), format)
     assert batch._messages is not None and batch._messages.offsets == inner
@@ -165,7 +165,7 @@ def test_an_unknown_format() -> None:
 @pytest.mark.parametrize("name", ["v0", "v1", "kip82-int", "kip87"])
 @pytest.mark.parametrize("number", [1, 2, 9, True])
 def test_attributes_that_the_builder_sets(name: str, number: int) -> None:
-    """A record with codec bits in its attributes would be read as a wrapper."""
+    """Check that codec bits in a record's attributes are rejected: readers would take the record for a wrapper."""
     record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
     for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
         with pytest.raises(EncodeError, match="which sets bits of compression") as caught:

@@ -21,7 +21,7 @@ from tagwire.records import (
 from tagwire.records.headers import CODECS
 from tagwire_generator.syntax.spec_schema import schema
 
-# header: length 3, keyLen 1, "h", value "v"; length 1, keyLen 0, no value
+# header 1: length 3, keyLen 1, "h", value "v"; header 2: length 1, keyLen 0, no value
 BYTES = bytes.fromhex("03 01 68 76  01 00")
 
 
@@ -163,7 +163,7 @@ def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
         headers.add(key, value)
     assert headers.get_all("h") == headers.get("h") == [b"1", b"2"] and headers.keys() == ["h", "i"]
     assert record.headers is headers and record.get_header("h") == b"2"
-    # length 3, keyLen 1, "h", "1"; length 2, keyLen 1, "i"; length 3, keyLen 1, "h", "2"
+    # header 1: length 3, keyLen 1, "h", "1"; header 2: length 2, keyLen 1, "i"; header 3: length 3, keyLen 1, "h", "2"
     assert headers.as_bytes() == bytes.fromhex("03 01 68 31 02 01 69 03 01 68 32")
     # v2: a count of 3, and all lengths as zig-zag varints
     assert headers.as_bytes("v2") == bytes.fromhex("06 02 68 02 31 02 69 00 02 68 02 32")

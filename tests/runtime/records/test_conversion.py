@@ -14,7 +14,7 @@ INT_HEADERS = st.dictionaries(st.integers(-(2**31), 2**31 - 1), st.binary(max_si
 
 @st.composite
 def batches(draw: Any) -> RecordBatch:
-    """Return any batch that its format supports."""
+    """Draw any batch that its format supports."""
     name = draw(st.sampled_from(format_names()))
     format = format_of(name)
     is_batch = format.records is not None
@@ -48,7 +48,7 @@ def batches(draw: Any) -> RecordBatch:
 
 
 def said(batch: RecordBatch) -> dict[str, Any]:
-    """Return a batch's properties other than its bytes."""
+    """Return the properties of a batch, without its bytes."""
     names = (
         "format",
         "base_offset",
@@ -118,7 +118,7 @@ TWO = (("h", b"1"), ("i", None))
         (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
         (PLAIN.replace(value=None), "v1", "kip87", []),
         (PLAIN.replace(attributes=3), "v2", "v3", []),
-        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # KeyIsNull
+        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0, KeyIsNull
         (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
         (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
     ],
@@ -147,7 +147,7 @@ def test_what_a_batch_loses() -> None:
 
 
 def test_down_conversion_makes_the_value_of_a_tombstone_null() -> None:
-    """KIP-87: an old consumer sees the delete, but not the value."""
+    """Check KIP-87's down-conversion: an old consumer sees the delete, but not the value."""
     down, _ = convert(build([PLAIN.replace(tombstone=True)], "kip87"), "v1")
     assert [record.value for record in down] == [None]
 
@@ -174,7 +174,9 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
 
 
 def test_v3_saves_ten_bytes_a_batch_and_one_a_record_in_the_draft_s_own_case() -> None:
-    """16 KiB, 30 seconds, a few hundred records: 2 + 5 + 2 + 1 header bytes, and one attributes byte per record."""
+    """Check the draft's case (16 KiB, 30 seconds, a few hundred records): v3 saves 2 + 5 + 2 + 1 header bytes per batch
+    and the attributes byte of each record.
+    """
     records = [Record(index, 1700000000000 + index * 60, None, b"x" * 27) for index in range(460)]
     records += [Record(460, 1700000030000, None, b"x" * 27)]
     plain = build(records, "v2")
@@ -182,7 +184,7 @@ def test_v3_saves_ten_bytes_a_batch_and_one_a_record_in_the_draft_s_own_case() -
     assert lost == () and 16384 <= small.size - 11 < 16600
     assert plain.size - small.size == 10 + len(records)
     zigzag, _ = convert(plain, "v3-zigzag")
-    assert zigzag.size > small.size - 1  # the other reading saves at most as much
+    assert zigzag.size > small.size - 1  # zig-zag lengths save at most as much
 
 
 def test_on_loss_is_one_of_two() -> None:
@@ -226,7 +228,7 @@ def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compr
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_last_offset_that_is_too_far(to: str, count: int) -> None:
-    """v3 has an unsigned delta up to 2^32 - 1; the other formats allow up to 2^31 - 1."""
+    """Check the limits of the last offset: v3 has an unsigned delta up to 2^32 - 1, other formats allow 2^31 - 1."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
     converted, losses = convert(batch, to)
@@ -249,7 +251,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_a_null_value_without_the_flag(format: str, codec: str) -> None:
-    """Readers keep such a record, so it can be written again; producers can't write it. Without the flag it deletes."""
+    """Check a null value without the tombstone flag. Readers keep such a record, but producers can't write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
         build([record], format, compression=codec)

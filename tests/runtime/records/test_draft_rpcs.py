@@ -37,8 +37,8 @@ def test_the_layouts_are_those_of_the_released_versions(name: str, draft: Module
         assert cls.header_version(version) == (1 if name.endswith("Request") else 0)
 
 
-# Offset 8, size 46 (or 25), checksum, magic 2, attributes: bit 4, headers (bit 5, tombstone), timestamp 300, key "k",
-# in kip82-int the headers {1: "a", 2: ""}, value "vv".
+# A message: offset 8, size 46 (kip82-int) or 25 (kip87), checksum, magic 2, attributes (bit 4: has headers; bit 5:
+# tombstone), timestamp 300, key "k", in kip82-int the headers {1: "a", 2: ""}, value "vv".
 KIP82_INT = (
     "0000000000000008 0000002e be0f1663 02 10 000000000000012c 00000001 6b"
     "00000011 00000001 00000001 61 00000002 00000000 00000002 7676"
@@ -51,17 +51,17 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the records after their int32 size: 58 bytes (12 + 46) or 37 (12 + 25)."""
+    """Return the records after their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 
 @pytest.mark.parametrize(("draft", "format"), DRAFTS)
 def test_golden_produce_request_v3(draft: ModuleType, format: str) -> None:
     data = bytes.fromhex(
-        "0000 0003 00000007 0001 63"  # API key 0, version 3, correlation id 7, client id "c"
+        "0000 0003 00000007 0001 63"  # API key 0, version 3, correlation ID 7, client ID "c"
         "ffff 000003e8"  # acks -1, timeout 1000 ms
-        "00000001 0001 74"  # one topic, "t"
-        "00000001 00000000" + with_size(format)  # one partition, 0
+        "00000001 0001 74"  # 1 topic: "t"
+        "00000001 00000000" + with_size(format)  # 1 partition: 0, and its records
     )
     frame = draft.registry.decode_request(data)
     assert (frame.version, frame.message.acks, frame.message.timeout_ms) == (3, -1, 1000)
@@ -75,10 +75,10 @@ def test_golden_produce_request_v3(draft: ModuleType, format: str) -> None:
 @pytest.mark.parametrize(("draft", "format"), DRAFTS)
 def test_golden_fetch_response_v3(draft: ModuleType, format: str) -> None:
     data = bytes.fromhex(
-        "00000007"  # correlation id 7
+        "00000007"  # correlation ID 7
         "00000005"  # throttled for 5 ms
-        "00000001 0001 74"  # one topic, "t"
-        "00000002"  # two partitions
+        "00000001 0001 74"  # 1 topic: "t"
+        "00000002"  # 2 partitions
         "00000000 0000 0000000000000009"  # partition 0, no error, high watermark 9
         + with_size(format)
         + "00000001 0003 ffffffffffffffff ffffffff"  # partition 1, error 3, high watermark -1, records null
@@ -95,8 +95,8 @@ def test_golden_fetch_response_v3(draft: ModuleType, format: str) -> None:
 GOLDEN = [
     pytest.param(
         "ProduceResponse",
-        "00000001 0001 74"  # one topic, "t"
-        "00000001 00000000 0003 0000000000000008 ffffffffffffffff"  # partition 0, error 3, offset 8, no append time
+        "00000001 0001 74"  # 1 topic: "t"
+        "00000001 00000000 0003 0000000000000008 ffffffffffffffff"  # 1 partition: 0, error 3, offset 8, no append time
         "00000005",  # throttled for 5 ms
         {
             "responses": [
@@ -111,9 +111,9 @@ GOLDEN = [
     ),
     pytest.param(
         "FetchRequest",
-        "ffffffff 000001f4 00000001"  # a consumer, waits 500 ms for 1 byte
-        "00000001 0001 74"  # one topic, "t"
-        "00000001 00000000 0000000000000008 00100000",  # partition 0 from offset 8, 1 MiB at most
+        "ffffffff 000001f4 00000001"  # replica -1 (a consumer), waits 500 ms for 1 byte
+        "00000001 0001 74"  # 1 topic: "t"
+        "00000001 00000000 0000000000000008 00100000",  # 1 partition: 0 from offset 8, at most 1 MiB
         {
             "replicaId": -1,
             "maxWaitMs": 500,

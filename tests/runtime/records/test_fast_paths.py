@@ -1,6 +1,6 @@
-"""The native fast path for common records, compared with the layout's interpreter at every branch.
+"""Compare the native fast path for common records with the layout interpreter, at every branch.
 
-The fast path reuses objects and bytes, so kept objects must keep their content.
+The fast path reuses objects and bytes, so objects that are kept must not change.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def fields(record: Record) -> list[Any]:
 
 
 def outcome(read: Callable[[], Iterator[Record]]) -> list[Any]:
-    """Read the records one at a time, and return copies of them and the error at the end."""
+    """Read the records one at a time. Return copies of them, and the error at the end."""
     found: list[Any] = []
     try:
         for record in read():
@@ -103,7 +103,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_a_byte_more(name: str, edge: int, header: Any) -> None:
-    """The space reserved for a length comes from the previous record, which has as many, more or fewer bytes."""
+    """Check lengths that take one more byte. The space reserved for a length depends on the previous record."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -124,7 +124,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize(("attribute", "value"), [(name, value) for name, values in ODD.items() for value in values])
 def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None:
-    """Unusual records between ordinary ones give the same bytes or error as on the general path."""
+    """Check that unusual records between ordinary ones give the same bytes or error as on the general path."""
     records = [Record(0, 5, b"k", b"v" * 70), Record(1, 6, None, b""), Record(2, 7, b"k", None)]
     setattr(records[1], attribute, value)
     found = []
@@ -170,7 +170,7 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_byte_refused_in_the_same_place(name: str) -> None:
-    """Try every truncation and many changes of each byte. Record objects are reused meanwhile."""
+    """Try every truncation and many changes of each byte, while record objects are reused."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()
@@ -214,13 +214,13 @@ def test_what_is_kept_stays(keep: str, every: int, codec: str) -> None:
 
 
 def test_hashes_are_those_of_the_bytes() -> None:
-    """The hash is right even if the reused object's earlier content was hashed."""
+    """Check the hash of a reused object whose earlier content was hashed."""
     for record, expected in zip(build(SAME_SIZE), SAME_SIZE, strict=True):
         assert hash(record.key) == hash(expected.key) and {record.value: 1} == {expected.value: 1}
 
 
 def test_what_users_put_into_a_record_is_theirs() -> None:
-    """Assigned values have the size of the next record's values, and may be referenced elsewhere or not."""
+    """Check assigned values of the same size as the next record's values, with and without other references."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

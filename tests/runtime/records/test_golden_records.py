@@ -1,7 +1,7 @@
 """Golden bytes of every record format, computed by hand, for reading and writing.
 
-Each case lists its bytes field by field, with checksums as numbers; a test computes the checksums again bit by bit,
-without the product's libraries. docs/spec-language.md defines the keys of the specs.
+Each case lists its bytes field by field, with checksums as numbers. A test computes the checksums again bit by bit,
+without tagwire's libraries. docs/spec-language.md defines the keys of the specs.
 """
 
 from typing import Any
@@ -19,8 +19,9 @@ from tagwire.records import format_names, format_of, read_batches
 NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
-# A record of magic 2 and 3 without its length and attributes: timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1
-# byte -> 02 6b, value of 2 -> 04 7676, 1 header -> 02: its key of 1 -> 02 68, its null value (-1) -> 01. 11 bytes.
+# A record of magic 2 and 3 without its length and attributes takes 11 bytes: timestampDelta 0 -> 00, offsetDelta 0 ->
+# 00, key of 1 byte -> 02 6b, value of 2 bytes -> 04 7676, 1 header -> 02, its key of 1 byte -> 02 68, its null value
+# (-1) -> 01.
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -43,7 +44,7 @@ def batch(magic: int, **fields: Any) -> dict[str, Any]:
 INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
 
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
-    # size: crc 4, magic 1, attributes 1, key 4 + 1, value 4 + 2: 17 = 11
+    # size: crc 4 + magic 1 + attributes 1 + key 4 + 1 + value 4 + 2 = 17 = 11 in hexadecimal
     ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
     # 4 + 1 + 1 + 4 + 4 = 14 = 0e
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
@@ -66,7 +67,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # 25, the headers' length 4, and two headers: 4 + 4 + 1 and 4 + 4, which is 17 = 11; 46 = 2e
+    # size: 25 without headers + 4 for the headers' length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
     (
         "kip82-int",
         "headers",
@@ -74,7 +75,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x10, timestamp=300, headers=INT_HEADERS),
     ),
-    # unsigned, 0xffffffff is the highest key; two headers of 8 and 8: 16 = 10
+    # unsigned keys, of which 0xffffffff is the highest; two headers of 8 bytes each: 16 = 10
     (
         "kip82-int",
         "key order",
@@ -108,8 +109,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4: 41.
-    # Message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3: 12 = 0c. 41 + 13 = 54 = 36
+    # size: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4: 41
+    # bytes; the message has attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3: 12 bytes = 0c; with
+    # the message's length byte, 41 + 13 = 54 = 36
     (
         "kip82-str",
         "a header",
@@ -126,7 +128,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # null key and null value by bits 0 and 1, and an empty key with a null value: 3 + 1 and 4 + 1 bytes
+    # bits 0 and 1 mark a null key and a null value; then an empty key with a null value: 3 + 1 and 4 + 1 bytes
     (
         "kip82-str",
         "nulls",
@@ -154,8 +156,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ),
         },
     ),
-    # epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4: 49.
-    # The record with attributes: 12 = zig-zag 18. 49 + 13 = 62 = 3e
+    # epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4: 49 bytes;
+    # the record with attributes takes 12 bytes (zig-zag 18) after its length byte: 49 + 13 = 62 = 3e
     (
         "v2",
         "a record",
@@ -172,7 +174,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
     # batchLength 1, epoch 4, magic 1, crc 4, attributes 2 (bit 7), lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
-    # delta 1, producer 14, count 4: 33. The record without attributes: 11 = zig-zag 16. 33 + 12 = 45 = 2d
+    # maxTimestampDelta 1, producer 14, count 4: 33 bytes without batchLength; the record without attributes takes 11
+    # bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d
     (
         "v3",
         "a record",
@@ -180,7 +183,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # the other reading: 45 = zig-zag 5a, 300 = zig-zag 600 = d8 04
+    # the draft's other reading, with zig-zag varints: 45 = zig-zag 5a, 300 = zig-zag 600 = d8 04
     (
         "v3-zigzag",
         "a record",
@@ -188,7 +191,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # attributes in the record (13 bytes); no timestamp: -1 as 64 bits, nine times ff and 01: 33 + 8 + 13 = 54 = 36
+    # attributes in the record (13 bytes); no timestamp: -1 as unsigned 64 bits is ff nine times and 01; 33 + 8 + 13 =
+    # 54 = 36
     (
         "v3",
         "attributes, no timestamp",
@@ -196,7 +200,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # -1 = zig-zag 01: 33 - 1 + 13 = 45 = zig-zag 5a
+    # the timestamp -1 is zig-zag 01: 33 - 1 + 13 = 45 = zig-zag 5a
     (
         "v3-zigzag",
         "attributes, no timestamp",
@@ -268,7 +272,7 @@ def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -
 
 @pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
 def test_every_byte_counts(name: str, what: str, text: str, value: Any) -> None:
-    """A changed byte breaks the checksum, or is a byte that the checksum does not cover."""
+    """Check that each changed byte breaks the checksum, unless the checksum does not cover it."""
     data = golden(text)
     covered = len(golden(text.partition("@")[0])) + 4
     for at in range(covered, len(data)):
@@ -302,14 +306,14 @@ def case(name: str, what: str) -> bytes:
 
 
 def test_a_message_without_headers_differs_from_v1_in_magic_and_crc_alone() -> None:
-    """KIP-82, first draft: without headers there is no extra cost."""
+    """Check the claim of KIP-82's first draft that a message without headers has no extra cost."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}
 
 
 def test_the_tombstone_flag_costs_no_byte() -> None:
-    """KIP-87."""
+    """Check the claim of KIP-87."""
     assert len(case("kip87", "tombstone with a payload")) == len(case("kip87", "no tombstone"))
     assert len(case("kip87", "no tombstone")) == len(case("v1", "key and value"))
 

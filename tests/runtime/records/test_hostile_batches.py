@@ -90,7 +90,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
-    """The last message has the wrapper's offset, so the first message's offset would be below the smallest int64."""
+    """Check offsets below the smallest int64: the last message has the wrapper's offset, so the first is lower."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")
@@ -126,7 +126,7 @@ def test_a_record_that_lies(record: str, path: str) -> None:
 
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
 def test_a_varint_without_end_takes_no_time(at: str) -> None:
-    """A million bytes of FF would take minutes if the number were accumulated."""
+    """Check a million bytes of FF, which would take minutes if the number were accumulated."""
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
@@ -137,7 +137,7 @@ def test_a_varint_without_end_takes_no_time(at: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_garbage_behind_an_old_magic(magic: int) -> None:
-    """The size and checksum are valid, but random bytes of any length follow the attributes."""
+    """Check random bytes after the attributes of an old message, whose size and checksum are valid."""
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)
@@ -201,7 +201,9 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
-    """Decompress 300 MB with a limit of 10 MB. Measures the whole process: libraries allocate outside of Python."""
+    """Check decompression of 300 MB with a limit of 10 MB. Measure the process, because libraries allocate outside
+    Python.
+    """
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
@@ -296,13 +298,13 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
     ("stated", "headers"),
     [
         (7, "00000001 00000000"),  # shorter than its one header
-        (9, "00000001 00000000"),  # longer
+        (9, "00000001 00000000"),  # longer than its one header
         (2**31 - 1, "00000001 00000000"),
         (-1, "00000001 00000000"),
         (8, "00000001 ffffffff"),  # a null value
         (8, "00000001 fffffffe"),
         (8, "00000001 7fffffff"),
-        (4, "00000001"),  # no value at all
+        (4, "00000001"),  # no value
     ],
 )
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int+kip87"])
@@ -339,7 +341,7 @@ def beyond(format: str, codec: str, **limits: int) -> LimitError:
 @pytest.mark.parametrize("format", format_names())
 def test_the_limit_on_records(format: str, codec: str) -> None:
     if codec == "none" and format_of(format).records is None:
-        return  # uncompressed messages come one by one
+        return  # uncompressed messages are read one by one
     error = beyond(format, codec, records=4)
     assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
 
@@ -352,7 +354,7 @@ def test_the_limit_on_headers(format: str, codec: str) -> None:
 
 
 def test_each_limit_is_its_own() -> None:
-    """Five records with two headers each are fifteen elements."""
+    """Check each limit with five records of two headers each, which are fifteen elements."""
     assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
     assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 
@@ -368,7 +370,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_faults_in_packed_bytes_have_a_place() -> None:
-    """The offset is the compressed data's; the message names the offset in the decompressed data."""
+    """Check that the error has the offset of the compressed data, and its message names the decompressed offset."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
@@ -396,7 +398,6 @@ def test_mutations_raise_nothing_else(format: str) -> None:
 
 
 def test_resealed_mutations_raise_nothing_else() -> None:
-    """With a corrected checksum, damage reaches the records."""
     random.seed(4)
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         original = batch(compression=codec)

@@ -16,7 +16,7 @@ SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
-    """Return three records, the second with a header key that is not UTF-8; Kafka replaces the bad bytes by U+FFFD."""
+    """Return three records. The second has a header key that is not UTF-8; Kafka reads invalid bytes as U+FFFD."""
     records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)
@@ -112,7 +112,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_the_element_with_an_error_is_counted_once() -> None:
-    """Three headers are within the limit of three, so the error is the invalid third header, not the limit."""
+    """Check that three headers are within the limit of three, so the error is the invalid third header."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

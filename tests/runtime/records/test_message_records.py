@@ -28,7 +28,7 @@ def records(found: list[Record], format: str, **batch: Any) -> bytes:
 
 
 def answer(*data: bytes | None, package: Any = messages) -> Any:
-    """Return a Fetch response with one topic and a partition for each of the record sets."""
+    """Return a Fetch response with one topic, and one partition per set of records."""
     cls = package.registry["FetchResponse"]
     parts = [{"partitionIndex": index, "errorCode": 0, "highWatermark": 9} for index in range(len(data))]
     value = {"responses": [{"topic": "t", "partitions": [{**part, "records": None} for part in parts]}]}
@@ -159,7 +159,7 @@ def test_what_can_not_be_asked() -> None:
 
 
 def captured() -> Iterator[tuple[Any, int, bytes]]:
-    """Yield the captured Produce requests and Fetch responses: frame, version, the frame's bytes."""
+    """Yield captured Produce requests and Fetch responses: frame, version, and the bytes of the frame."""
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if (row["api_key"], row["dir"]) in ((0, "req"), (1, "resp")):
@@ -295,7 +295,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     first = "responses[0].partitions[0].records"
     assert nodes[first].value == 2 and nodes["responses[0].partitions[2].records"].value == 0
     assert bytes(nodes[f"{first}[0].records[0].value"].value) == b"v"
-    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # in the decompressed bytes
+    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # the value in the decompressed bytes
     assert seen.error is None and seen.canonical
     text = annotate(seen)
     assert parse_annotated(text) == seen.data
@@ -321,7 +321,7 @@ def test_a_batch_that_is_cut_off_or_at_fault() -> None:
     assert error.offset == at + 17
     assert parse_annotated(annotate(seen)) == seen.data
     nodes = {node.path: node for node in seen.root.walk()}
-    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # the following records are included
+    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # records after the invalid one are included
 
 
 def test_a_trace_without_records_and_with_another_format() -> None:

@@ -1,6 +1,6 @@
-"""Records in the native engine, the Python fast path, and by layout: same values, bytes, verdicts and positions.
+"""Compare records in the native engine, in Python's fast path, and by layout: values, bytes, verdicts and positions.
 
-The native engine raises if the interpreter disagrees with its error, so the tests use public calls and compare the
+The native engine raises an error if the interpreter contradicts it, so the tests use public calls and compare the
 results of all three.
 """
 
@@ -38,7 +38,7 @@ def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
-    """Return a function that gives a format in each engine."""
+    """Return a function that returns a format in each engine, by the engine's name."""
 
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
@@ -54,7 +54,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
 
 def all_of(value: Any) -> Any:
-    """Return a value with the types of everything in it."""
+    """Return a value together with the types of everything in it."""
     if isinstance(value, Record):
         return [all_of(getattr(value, name)) for name in Record.__slots__]
     if isinstance(value, list | tuple):
@@ -85,7 +85,7 @@ def written(format: Format, records: list[Record], settings: dict[str, Any]) -> 
 
 
 def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
-    """Read damaged batches in every engine, check that they agree, and return how many were rejected."""
+    """Read damaged batches in every engine, check that the engines agree, and return the number of rejected batches."""
     refused = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
@@ -116,7 +116,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 def test_headers_before_a_fault_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record may have as many headers as fit into a batch; the interpreter would take 30 times as long."""
+    """Check a record with as many headers as fit into a batch. The interpreter would take 30 times as long."""
     formats = ways(name)
     read_again = 0
     element = reader.LayoutReader.element
@@ -168,7 +168,7 @@ def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[
 
 
 def test_records_come_one_by_one() -> None:
-    """Records before an error are returned, as in the pure engine."""
+    """Check that the records before an error are returned, as in the pure engine."""
     records = [Record(index, 1, None, b"x") for index in range(3)]
     data = bytearray(build(records).encode())
     batch = next(read_batches(bytes(data)))
@@ -184,7 +184,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_a_format_whose_records_the_engine_leaves_alone() -> None:
-    """A format without offset deltas in its records has no native plan; reading still works."""
+    """Check a format without offset deltas in its records, which therefore has no native plan."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
@@ -204,7 +204,7 @@ def test_odd_limits_are_left_to_the_interpreter() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_whole_formats_by_their_classes(name: str) -> None:
-    """A format class decodes and encodes by the plan as the layout's interpreter does, compressed or not."""
+    """Check that decoding and encoding by native plan equal the layout interpreter, compressed or not."""
     layout = format_of(name).layout
     random = Random(name)
     for codec in ("none", "gzip"):
@@ -225,7 +225,7 @@ def test_whole_formats_by_their_classes(name: str) -> None:
 
 @pytest.mark.slow
 def test_nothing_leaks() -> None:
-    """Repeated reading, building and failing leaves no memory behind."""
+    """Check that repeated reading, building and failing do not leak memory."""
     inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
 
     def run() -> None:
@@ -253,7 +253,7 @@ def test_nothing_leaks() -> None:
 
 
 def test_who_keeps_a_record_keeps_it() -> None:
-    """Record objects are reused only if nobody else refers to them."""
+    """Check that a record object is reused only if nobody else refers to it."""
     records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
     batch = build(records)
     kept = [record for index, record in enumerate(batch) if index % 3 == 0]

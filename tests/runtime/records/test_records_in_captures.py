@@ -11,7 +11,7 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 
 
 def record_sets() -> list[tuple[bool, bytes]]:
-    """Return the record sets that are not empty, with a flag for fetched ones."""
+    """Return the record sets that are not empty. The flag is True for fetched sets."""
     found: list[tuple[bool, Any]] = []
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):

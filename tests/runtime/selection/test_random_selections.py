@@ -23,7 +23,7 @@ class PureSelection(Selection):
 
 
 class Counted:
-    """A wrapper of a selection's native plan that counts fallbacks to the walk by layout."""
+    """A wrapper of a selection's native plan that counts fallbacks to the layout interpreter."""
 
     refused = 0
 
@@ -59,7 +59,7 @@ def selected(random: Random, number: int) -> tuple[Sample, list[Selection], str]
 
 
 def as_rows(selection: Selection, rows: list[Any]) -> list[Any]:
-    """Return rows as tuples, even for a single path."""
+    """Return rows as tuples, even for a selection of a single path."""
     return [(row,) for row in rows] if len(selection.paths) == 1 else rows
 
 
@@ -79,7 +79,7 @@ def again(value: Any) -> Any:
 
 
 def test_reading_and_the_identity() -> None:
-    """Writing the rows that were read leaves the message unchanged; rewriting with the identity leaves the bytes."""
+    """Check that writing back the rows changes no message, and that rewriting with the identity changes no bytes."""
     random = Random(21)
     for number in range(ROUNDS):
         sample, selections, where = selected(random, number)
@@ -94,7 +94,7 @@ def test_reading_and_the_identity() -> None:
 
 
 class Change:
-    """Changes rows at random, the same way for each engine."""
+    """A function that changes rows at random, in the same way for each engine."""
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)
@@ -112,7 +112,7 @@ class Change:
         return identity(*values)
 
     def elements(self, selection: Selection) -> tuple[Any, ...]:
-        """Return elements to append, if the selection allows that."""
+        """Return elements to append, if the selection allows appending."""
         way: list[Step] = selection._paths.way
         if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
@@ -121,7 +121,7 @@ class Change:
 
 
 def test_changes() -> None:
-    """A rewrite gives the bytes of decode, change, encode, or rejects what they reject."""
+    """Check that a rewrite gives the same bytes as decoding, changing and encoding, or is rejected as well."""
     random = Random(31)
     done = refused = compared = 0
     Counted.refused = 0
@@ -144,8 +144,8 @@ def test_changes() -> None:
     assert done > ROUNDS / 4
     assert refused > ROUNDS / 20
     assert compared > 100
-    if Plan is not None:  # fallbacks to the walk by layout are rare
-        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # every case runs twice
+    if Plan is not None:  # fallbacks to the layout interpreter are rare
+        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # each case runs twice
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:
@@ -167,7 +167,7 @@ def expected(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | E
 
 
 def test_damaged_bytes() -> None:
-    """Reading and rewriting raise exactly decode's errors."""
+    """Check that reading and rewriting raise the same errors as `decode`."""
     random = Random(41)
     accepted = 0
     for number in range(2 * ROUNDS):

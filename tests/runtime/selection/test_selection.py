@@ -20,7 +20,7 @@ from tagwire_messages.metadata_response import (
 
 @pytest.fixture(params=["native", "python"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run each test with the default engine, and again without the native one."""
+    """Run each test with the default engine, and again without the native engine."""
     if request.param == "python":
         monkeypatch.setattr(Selection, "_plan", lambda self, version: None)
     yield
@@ -141,7 +141,7 @@ CREW: dict[str, Any] = {
 def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> None:
     crew = build_package(tmp_path, "crew_messages", [CREW]).registry["Crew"]
     ages = select(crew, "people[].name", "people[].age")
-    # Two people after an int32 count: an int16 length, the name, and an int8.
+    # Two people after an int32 count: each is an int16 length, the name, and an int8.
     data = bytes.fromhex("00000001 0001 61 07")
     assert ages.rewrite(data, 0, lambda *row: row, append=[("b", 8)]) == bytes.fromhex("00000002 0001 61 07 0001 62 08")
     with pytest.raises(EncodeError, match="no value for name, which is required; select it too, or append a Person"):
@@ -157,7 +157,7 @@ def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:
 
 
 def test_tagged_fields_come_and_go() -> None:
-    """FetchResponse v16 has a tagged array of nodes, which is absent if empty."""
+    """Check FetchResponse v16, whose tagged array of nodes is omitted if it is empty."""
     nodes = select(messages.FetchResponse, "node_endpoints[].host", "node_endpoints[].port")
     empty = messages.FetchResponse().encode(16)
     full = messages.FetchResponse(node_endpoints=[NodeEndpoint(node_id=1, host="b1", port=1)]).encode(16)
@@ -176,7 +176,9 @@ def test_tagged_fields_come_and_go() -> None:
 
 
 def test_a_default_that_was_written_out_stays_as_it_is() -> None:
-    """`decode` and `encode` would omit it, but a rewrite must not change unrelated bytes."""
+    """Check a default value in the bytes. `decode` and `encode` would omit it, but a rewrite must not change other
+    bytes.
+    """
     plain = messages.FetchRequest().encode(15)
     assert plain[-1] == 0  # no tagged fields
     explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # cluster_id, written as null
@@ -187,7 +189,7 @@ def test_a_default_that_was_written_out_stays_as_it_is() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # a field that the version does not have reads as its default; other values are rejected unless it is ignorable
+    # A field missing from the version reads as its default. Other values are rejected unless the field is ignorable.
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),

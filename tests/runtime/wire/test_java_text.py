@@ -1,5 +1,4 @@
-"""Invalid UTF-8 decoded as in Java, whose documented behavior is one U+FFFD for each maximal malformed sequence and
-one for a three-byte surrogate."""
+"""Decode invalid UTF-8 as Java documents it: U+FFFD for each maximal malformed sequence or 3-byte surrogate."""
 
 import pytest
 from hypothesis import given

@@ -20,7 +20,9 @@ def send(connection: PeerConnection, message: Message, version: int) -> None:
 
 @pytest.fixture
 def peer() -> MockPeer:
-    """Return a peer that received, on two connections, two MetadataRequests, a HeartbeatRequest, and another one."""
+    """Return a peer that has received four requests on two connections, among them two MetadataRequests and a
+    HeartbeatRequest.
+    """
     peer = MockPeer()
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())

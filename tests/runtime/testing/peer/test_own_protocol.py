@@ -47,7 +47,9 @@ def ask(asking: Any, version: int) -> bytes:
 
 
 def test_headers_take_what_they_have_in_common(asking: Any) -> None:
-    """The response header copies the request's trace; hops is not in both headers, so it has its default."""
+    """Check that the response header copies the request's trace, and has its default for hops, which is in one header
+    only.
+    """
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest).reply(
         [asking.AskResponse(reply="so"), Reply(asking.AskResponse(), header={"trace": "t2", "hops": 3})]

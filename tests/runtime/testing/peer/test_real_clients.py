@@ -1,8 +1,8 @@
-"""Real clients against the mock peers of examples/: each bootstraps, produces one record, and consumes it.
+"""Run real clients against the mock peers of examples/. Each bootstraps, produces one record, and consumes it.
 
 The Python clients are tested if installed (`pip install confluent-kafka kafka-python aiokafka`), and Kafka's own if
-Java and Maven can provide it (`kafka_jars`). Each runs in its own process with a timeout, and prints the offset of the
-produced record, then offset, key and value of the consumed one.
+Java and Maven can provide it (`kafka_jars`). Each client runs in its own process with a timeout. It prints the offset
+of the produced record, then offset, key and value of the consumed record.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
-"""Mock peers without sockets: which requests a script answers, and the bytes of its responses.
+"""Test mock peers without sockets: which requests a script answers, and the bytes of the responses.
 
-Expected bytes follow Kafka's specs: a frame is its size, the header (a correlation id and, in flexible versions, a byte
-for no tagged fields), and the body.
+The expected bytes follow Kafka's specs. A frame is its size, the header (a correlation ID and, in flexible versions, a
+byte for no tagged fields), and the body.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
     in_v0 = bytes.fromhex("00000006  00000007  001b")
-    in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")  # throttle_time_ms, and two ends of tagged fields
+    in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")  # header tags; throttle_time_ms, error, tags
     assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
     assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
 
@@ -61,7 +61,7 @@ def test_however_the_bytes_arrive(peer: MockPeer, size: int) -> None:
         (1, 0),
         (2, 24),
         (3, 48),
-    ]  # size 4, header 10, body 10
+    ]  # size 4 + header 10 + body 10 bytes
 
 
 def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
@@ -83,7 +83,7 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
         2,
         2,
         26,
-    )  # size 4, header 10, body 12
+    )  # size 4 + header 10 + body 12 bytes
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 
@@ -133,7 +133,7 @@ def test_what_has_rules_is_announced(peer: MockPeer) -> None:
 
 
 def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
-    """Like Kafka's brokers by default."""
+    """Check that unstable versions are announced only on request, as by Kafka's brokers."""
     unstable = next(
         cls
         for cls in map(kafka.registry.__getitem__, kafka.registry.names())
@@ -146,7 +146,7 @@ def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
 
 @pytest.mark.parametrize("version", [6, 99, 32767])
 def test_a_newer_client_is_told_which_versions_it_may_ask_in(peer: MockPeer, version: int) -> None:
-    """KIP-511: error 35 in version 0, with the versions of ApiVersionsRequest itself."""
+    """Check KIP-511's response: error 35 in version 0, with the supported versions of ApiVersionsRequest."""
     peer.on(kafka.HeartbeatRequest).reply(OK)
     request = framed(ASKING, 4)
     newer = request[:6] + version.to_bytes(2, "big") + request[8:] + b"more fields"
@@ -293,7 +293,7 @@ def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any],
 
 
 def test_headers_are_bounded_too() -> None:
-    """Covers a version that the peer supports, and one that it does not support."""
+    """Check a version that the peer supports and a version that it does not support."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
     for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):
