@@ -1,5 +1,3 @@
-"""A fixture for jobs that run in this process."""
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +9,7 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the units of jobs one after another in this process, for tests of their results and not of Spark.
+    """Run the units of jobs one after another in this process, for tests of the results.
 
     Units and results still go through JSON, as they do between workers.
     """

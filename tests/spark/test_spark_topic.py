@@ -1,6 +1,4 @@
-"""Run the example of a Kafka topic with several message types without a broker: `kafka_log` replaces Spark's Kafka
-source.
-"""
+"""Run the example of a Kafka topic with several message types, with `kafka_log` instead of Spark's Kafka source."""
 
 import importlib.util
 from pathlib import Path

@@ -18,7 +18,7 @@ ROWS = 4096
     ids=lambda rows: str(len(rows)),
 )
 def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Invalid rows are found by bisection, so a few of them don't force a conversion row by row."""
+    """Check that invalid rows are found by bisection, so a few of them don't force a conversion row by row."""
     calls, original = [0], conversion.converted
 
     def counted(*arguments: Any) -> Any:
@@ -32,4 +32,4 @@ def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.Monkey
     assert tuple(misfits) == wrong and {each.reason for each in misfits.values()} <= {
         "has a value that does not fit Arrow's uint64"
     }
-    assert calls[0] <= 2 + 2 * 12 * len(wrong)  # 4096 rows are bisected twelve times
+    assert calls[0] <= 2 + 2 * 12 * len(wrong)  # bisecting 4096 rows takes twelve steps

@@ -1,4 +1,4 @@
-"""Types of the tagwire dialect on Spark, read and written: numbers, times, decimals, enums, shared structs.
+"""Read and write the types of the tagwire dialect on Spark: numbers, times, decimals, enums, shared structs.
 
 The package is generated from specs and shipped to the workers as a user would. The bytes are computed by hand.
 """
@@ -81,9 +81,9 @@ TRADE = {
 SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
 
 V0 = bytes.fromhex(
-    "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"  # 2^63 + 1; 1, 2^64 - 1; 7
+    "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"  # 2^63 + 1; 1 and 2^64 - 1; 7
     "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"  # SELL; 2023-11-14T22:13:20.5Z; 2000 ns; -1000 ns
-    "ff  00000002 04d2  00000001 00000001 ff"  # no time left; 12.34; one fee of -0.01
+    "ff  00000002 04d2  00000001 00000001 ff"  # no time left; 12.34; count 1: -0.01
 )
 V1 = bytes.fromhex(
     "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"
@@ -141,7 +141,7 @@ def test_the_types_in_spark() -> None:
 
 
 def test_rows_of_a_message(spark: "SparkSession") -> None:
-    """Functions and whole batches give equal rows; Spark's rows have the session's time zone, here UTC."""
+    """Check that functions and whole batches give equal rows. Spark's rows are in the session's time zone, here UTC."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
     [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
@@ -152,7 +152,7 @@ def test_rows_of_a_message(spark: "SparkSession") -> None:
 
 
 def utc(value: Any) -> Any:
-    """Convert a datetime from Spark, in this process's time zone, to UTC."""
+    """Convert a datetime from Spark, which is in this process's time zone, to UTC."""
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
@@ -168,7 +168,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_there_and_back(spark: "SparkSession") -> None:
-    """A shuffle in between makes Spark's own columns from the decoded ones."""
+    """Check a round trip through a shuffle, which converts the decoded columns to Spark's own."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")
@@ -177,7 +177,7 @@ def test_there_and_back(spark: "SparkSession") -> None:
 
 
 def test_values_of_sql(spark: "SparkSession") -> None:
-    """Numbers of any type fit a uint64; finer times are rounded down to the field's unit."""
+    """Check that numbers of any SQL type fit a uint64, and times are rounded down to the field's unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
@@ -187,13 +187,13 @@ def test_values_of_sql(spark: "SparkSession") -> None:
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
     assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
-    assert fields.price.amount == b"\0\x96"  # 150 hundredths; 96 alone would be negative
+    assert fields.price.amount == b"\0\x96"  # 150 hundredths; the byte 96 alone would be negative
 
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
-    """Both engines return the types that the source declares, because Spark trusts the declaration without checking."""
+    """Check that both engines return the types that the source declares, because Spark does not check them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
@@ -237,7 +237,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_columns_that_are_parts_of_others() -> None:
-    """For slices, and nulls in lists and structs, only the visible values are converted."""
+    """Check slices, and nulls in lists and structs, of which only the visible values are converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]

@@ -167,7 +167,7 @@ def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
 
 @pytest.mark.parametrize("call", ["decode", "encode"])
 def test_a_version_that_is_null_beside_a_value(call: str) -> None:
-    """The row has an error, not a null: there is a value, but its version is unknown."""
+    """Check that a value without a version gives an error instead of a null."""
     data = pa.array([COMMIT.encode(8), None, OLD.encode(2)])
     versions = pa.array([8, None, None], pa.int32())
     run: Any
@@ -187,7 +187,7 @@ def test_a_version_that_is_null_beside_a_value(call: str) -> None:
 
 
 def test_bytes_that_are_none_and_versions_that_there_are_not(spark: "SparkSession") -> None:
-    """An empty value is a truncated message; a value without a version is an error of the row."""
+    """Check that an empty value is a truncated message, and a value without a version is an error of its row."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"])
@@ -295,7 +295,7 @@ def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
 
 
 def test_settings_name_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default, Spark uses the `python3` on the path to find sources."""
+    """Check that the settings replace Spark's default, the `python3` on the path, for finding sources."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     assert spark_conf()["spark.pyspark.python"] == sys.executable == os.environ["PYSPARK_PYTHON"]
     monkeypatch.setenv("PYSPARK_PYTHON", "another")

@@ -33,7 +33,7 @@ BILLING = ("billing", None, 42, None)
 
 
 def partitions(type: Any) -> Any:
-    """Return the struct of the innermost list."""
+    """Return the struct type of the innermost list."""
     return type["topics"].dataType.elementType["partitions"].dataType.elementType
 
 
@@ -58,7 +58,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
-    """Spark never checks a NOT NULL column for null, so the struct around NOT NULL fields must be nullable."""
+    """Check that a struct with NOT NULL fields is nullable, because Spark never checks a NOT NULL column for nulls."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
@@ -74,7 +74,7 @@ def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
 
 
 def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> None:
-    """Spark's `toArrow` casts, and Arrow can't cast a null struct that has a NOT NULL field."""
+    """Check Spark's `toArrow`, whose cast fails on a null struct with a NOT NULL field."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
@@ -87,7 +87,7 @@ def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> Non
 
 
 def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
-    """The message contains structs, which are then null."""
+    """Check a message with nested structs, which become null if the row can't be decoded."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])

@@ -77,7 +77,7 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
 
 
 def test_udfs_of_one_message(view: "SparkSession") -> None:
-    """UDFs return structs, in Python and in SQL."""
+    """Check that UDFs for one message return structs, in Python and in SQL."""
     spark = view
     registered: Any = spark.udf.register
     registered("from_beat", from_message_udf("HeartbeatRequest", fields=["group_id", "generation_id"]))
@@ -133,7 +133,7 @@ def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> N
 
 
 def test_permissive_in_sql() -> None:
-    """Without Spark: errors appear in the JSON of their row, and `to_message` returns null."""
+    """Check errors without Spark: they appear in the JSON of their row, and `to_message` returns null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -148,7 +148,7 @@ def test_permissive_in_sql() -> None:
 
 
 def test_nulls_in_sql() -> None:
-    """A null value stays null whatever the other arguments; a value without a version is an error of its row."""
+    """Check that a null value stays null whatever the other arguments, and a value without a version is an error."""
     nothing, beat = pa.array([None, None], pa.binary()), pa.array([BEAT.encode(4), None])
     names, versions = pa.array(["HeartbeatRequest", None]), pa.array([None, None], pa.int32())
     permissive = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
@@ -189,7 +189,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_arguments_that_a_udf_does_not_take(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """Immediately in Python, in the task in SQL; otherwise a version other than the UDF's would be ignored."""
+    """Check that extra arguments are rejected, at once in Python and in the task in SQL, instead of being ignored."""
     udf = make()
     for count in range(4):
         if count in counts:

@@ -36,11 +36,11 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Stop(BaseException):
-    """The death of a process."""
+    """An exception that stands for the death of a process."""
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """Return a folder with a log, and a write ready to commit that continues one partition and creates another."""
+    """Return a folder with a log, and a write, ready to commit, that continues one partition and creates another."""
     job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]
@@ -52,7 +52,7 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    """Return the offsets as the source sees them."""
+    """Return the offsets that the source `kafka_log` returns, by partition."""
     found: dict[str, list[int]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -69,7 +69,7 @@ def test_what_is_staged_is_not_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
-    """Killed before each step of a commit; the next reader finds the whole job or nothing."""
+    """Stop the driver before each step of a commit. The next reader must find the whole output, or nothing."""
     seen = []
     for steps in range(40):
         root, writer, staged = written(tmp_path / str(steps))
@@ -133,7 +133,7 @@ def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
 
 
 def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Two writes begin at the same offset; the second to commit is rejected and changes nothing."""
+    """Check two writes that begin at the same offset: the second to commit is rejected and changes nothing."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -153,7 +153,7 @@ def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
 
 
 def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
-    """A process that plans during a commit sees nothing of the commit first, and everything later."""
+    """Check that a reader that plans during a commit sees nothing of that commit, and everything later."""
     root, writer, staged = written(tmp_path)
     program = (
         "import sys; from tagwire_spark.log_read import query, splits;"
@@ -171,7 +171,7 @@ def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["raise", "kill"])
 def test_tasks_that_are_tried_again(spark: "SparkSession", tmp_path: Path, how: str) -> None:
-    """Spark retries a task that fails, and one whose worker is killed, after half of their rows are written."""
+    """Check that a task writes its rows once if it fails, or its worker is killed, after half of its rows."""
 
     class DyingWriter(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
@@ -238,7 +238,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_commit_between_the_check_of_another_and_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """By then, the first driver has finished its commit or died. Rows without offsets follow the commit."""
+    """Check a commit between another's check and link. Rows without offsets are then numbered after that commit."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     row = (
@@ -273,7 +273,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(
 
 @pytest.mark.usefixtures("no_locks")
 def test_many_writers_at_once_without_locks(tmp_path: Path) -> None:
-    """If several writers continue at one offset, one commits, with all of its rows."""
+    """Check that if several writers continue at one offset, exactly one of them commits, with all of its rows."""
     for number in range(10):
         root = tmp_path / str(number)
         job(root, table(("t", 0, 0, None, b"v")))
@@ -314,7 +314,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing would separate two commits, so the error comes before anything is written."""
+    """Check that a write fails before anything is written, because without links nothing would separate two commits."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -359,7 +359,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_a_commit_that_fails_at_any_step_is_moved_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """A disk fails at each step after the manifest: either nothing has changed, or everything is written."""
+    """Fail the disk at each step after the manifest: either nothing has changed, or everything is written."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -396,7 +396,7 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
 def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk fails permanently after the manifest: writing the rows again would duplicate them."""
+    """Fail the disk permanently after the manifest. Writing the rows again would then duplicate them."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -418,7 +418,7 @@ def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
 
 @pytest.mark.parametrize("name", ["write_text", "hardlink_to"])
 def test_a_full_disk_before_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The error names the full disk, whether the epoch checkpoint, the first file written, or the link meets it."""
+    """Check that the error names the full disk, whichever write meets it: epoch checkpoint, first file, or link."""
     schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     staged = [writer.write(iter(table(("t", 1, b"v", 4), schema=schema)))]
@@ -456,7 +456,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
 
 
 def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver leaves only a useless folder, which the next write removes."""
+    """Check that a driver that dies after its commit leaves only a useless folder, which the next write removes."""
     root, writer, staged = written(tmp_path)
 
     def die(path: Path, **named: Any) -> None:
@@ -476,7 +476,7 @@ def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkey
 def test_another_write_that_goes_while_leftovers_are_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The write is already committed, so it must not fail."""
+    """Check a write whose leftovers vanish meanwhile: it has already committed, so it must not fail."""
     root, writer, staged = written(tmp_path)
     other = LogWriter(log_target({"path": str(root)}), overwrite=False)
     going = [other.write(iter(table(("u", 1, 0, None, b"v"))))]
@@ -494,7 +494,7 @@ def test_another_write_that_goes_while_leftovers_are_looked_for(
 
 
 def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file server has created the link but is asked again, and reports that the link exists."""
+    """Check a file server that created the link, lost its reply, and reports on the retry that the link exists."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

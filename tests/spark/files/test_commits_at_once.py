@@ -32,7 +32,7 @@ def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
-    """Return a write ready to commit that continues one partition and creates another."""
+    """Return a write that is ready to commit. It continues one partition and creates another."""
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
@@ -74,7 +74,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For a moment the numbered manifest belongs to another job; the slower process must not undo or finish by it."""
+    """Check that a manifest that briefly belongs to another job neither undoes nor finishes the first commit."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
     draft = late.job.folder / "manifest-late.json"
@@ -83,7 +83,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     ended = threading.Event()
 
     def finish_and_link() -> None:
-        """Do what the writer and the late writer do while the other process has read the manifest."""
+        """Finish the commit and link the late job's manifest, after the other process has read the first manifest."""
         LocalFolder(str(tmp_path)).carry_out(2, is_own=False)
         name.hardlink_to(draft)
         ended.set()
@@ -95,7 +95,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     once(monkeypatch, local_commit, "_move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
-    carried_out_by_another(tmp_path)  # the manifest is ignored, as no commit
+    carried_out_by_another(tmp_path)  # ignored, as the commit of this number is done
     name.unlink()
     late.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
@@ -104,7 +104,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
 def test_a_commit_that_another_process_has_finished_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between creating the link and reading `_SUCCESS`, which marks the number as done."""
+    """Check another process that finishes the commit before its writer reads `_SUCCESS`, which marks it as done."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
@@ -116,7 +116,7 @@ def test_a_commit_that_another_process_has_finished_is_no_failure(
 def test_a_commit_that_another_process_has_undone_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
-    """Its own process is about to move the first file, or has moved all of them."""
+    """Check a writer that is about to move its first file, or has moved all files, when its commit is undone."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
 
@@ -149,7 +149,7 @@ def test_a_commit_that_another_process_has_undone_fails(
 
 
 def test_a_process_dies_while_it_undoes_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next process to read the folder finishes the undo silently; no writer was told of a commit."""
+    """Check that the next reader finishes the undo without an error; no writer was told that the commit succeeded."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 
@@ -194,7 +194,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 def test_three_writers_on_a_disk_that_fails_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """A write is complete if and only if its writer did not report a failure."""
+    """Check that a write is complete if and only if its writer did not report a failure."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

@@ -26,7 +26,7 @@ BATCHES = 300
 
 
 def log(base: int = 0, count: int = BATCHES) -> dict[str, bytes]:
-    """Return a segment with its indexes, which as in brokers have an entry for each batch but the first."""
+    """Return a segment and its indexes, which have an entry for each batch but the first, as in brokers."""
     name = f"orders-0/{base:020}"
     return {
         f"{name}.log": b"".join(batch(base + 5 * n, 5, 4000) for n in range(count)),
@@ -67,7 +67,7 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip
 def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str], asked: list[str]) -> None:
-    """Planning lists once and reads what an option needs, but no `.timeindex` and no metadata of single files."""
+    """Check that planning lists once, reads only what an option needs, and requests no metadata of single files."""
     splits, requests = planned(f"counted://{path}", **options)
     assert splits and requests == asked
 
@@ -78,7 +78,7 @@ def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
 
 
 def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan equals the one made by reading them one after another."""
+    """Check that reading the time indexes concurrently gives the same plan as reading them one after another."""
     for base in range(10, 210, 5):
         store.pipe(f"/k/t-0/{base:020}.log", batch(base))
         store.pipe(f"/k/t-0/{base:020}.timeindex", pack(">qi", 1_700_000_000_004, 4))
@@ -92,7 +92,7 @@ def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.Monk
 
 
 def test_a_large_index_is_read_by_ranges(store: Any) -> None:
-    """The driver reads a few pieces for the first requested offset, and each task for its own start."""
+    """Check that the driver reads a few pieces for the first requested offset, and each task for its own start."""
     entries = 60_000
     store.pipe(f"/k/orders-0/{0:020}.index", b"".join(pack(">ii", n, n * SIZE // 250) for n in range(1, entries)))
     _, requests = planned("counted://k/orders-0", startingOffsets='{"orders": {"0": 700}}', maxSplitBytes="1m")
@@ -110,7 +110,7 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
     size, mib = BATCHES * SIZE, 1 << 20
     of_one = [f"0-{mib}", f"{mib}-{3 * mib}", f"{3 * mib}-{size}"]
     assert sorted(each.split()[-1] for each in gets) == sorted(2 * of_one)
-    assert len(store.requests) - len(gets) == 2  # this file system can't compare ETags itself
+    assert len(store.requests) - len(gets) == 2  # this file system can't compare ETags
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
@@ -125,7 +125,7 @@ def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None
 
 
 def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
-    """The task reads one piece of the index, and the split's own bytes."""
+    """Check that the task reads one piece of the index, and the bytes of its own split."""
     query = log_query({"path": "counted://k/orders-0", "maxSplitBytes": "1m"})
     split = plan(query)[2]
     store.requests.clear()
@@ -152,7 +152,7 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
 
 
 def test_a_stream_of_a_prefix(store: Any) -> None:
-    """Each record is read once; without changes, a trigger is one listing."""
+    """Check that each record is read once, and that a trigger without new data makes one listing."""
     reader = stream("counted://k", maxFilesPerTrigger=1)
     position: dict[str, Any] = {}
     found: list[tuple[int, int]] = []
@@ -174,7 +174,7 @@ def test_a_stream_of_a_prefix(store: Any) -> None:
     ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
 )
 def test_a_log_that_lacks_a_segment(store: Any, name: str, data: bytes) -> None:
-    """This is data loss, unless files next to the partition show that it was compacted or written that way."""
+    """Check that a gap is data loss, unless files in the folder show that the log was compacted or written that way."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
@@ -198,7 +198,7 @@ def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
 
 @pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
 def test_no_job_writes_to_a_path_that_holds_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any) -> None:
-    """Rejected immediately, without leaving a local folder `s3:`."""
+    """Check that the job fails at once, without leaving a local folder named `s3:`."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a Path can't hold a URL"):
         job(None, tmp_path, Path("s3://bucket/out"))
@@ -244,7 +244,7 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
 
 
 def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listings and ranges are requested again; if every body is cut, the file is unreadable, not missing."""
+    """Check that truncated replies are requested again. If all are truncated, the file is unreadable, not missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]
     with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):

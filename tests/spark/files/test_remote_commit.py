@@ -58,7 +58,7 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        """Return the values of each partition in offset order, as the source sees them."""
+        """Return the values of each partition in offset order, as the source reads them."""
         found: dict[str, list[tuple[int, bytes]]] = {}
         for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
@@ -113,7 +113,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """Fail the requests for which `fails(number, text)` is true; yield the list of all requests."""
+    """Fail the requests for which `fails(number, text)` is true. Yield the list of all requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -124,7 +124,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` for a process that dies: all requests from `first` on fail."""
+    """Return a `fails` function for a process that dies: all requests from `first` on fail."""
     return lambda number, _: number >= first
 
 
@@ -133,7 +133,7 @@ def only_request(one: int) -> Callable[[int, str], bool]:
 
 
 def test_what_is_written_is_read(bucket: Bucket) -> None:
-    """Append with and without offsets, several tasks, overwrite; no other objects are left."""
+    """Check appends with and without offsets, several tasks, and an overwrite. No other objects may be left."""
     url = bucket.new()
     bucket.write(url, rows("t", 0, b"a", b"b"), rows("u", 0, b"c"))
     bucket.write(url + "/", values(b"d"), values(b"e", b"f"))
@@ -194,7 +194,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return logs and a write ready to commit; an overwriting one reuses existing names."""
+    """Return logs and a write that is ready to commit. An overwriting write reuses existing names."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
@@ -213,7 +213,7 @@ def every_step(last: int = 150) -> Iterator[int]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) -> None:
-    """The next reader or writer (alternately) finds the whole commit or nothing."""
+    """Check that the next reader or writer (alternately) finds the whole commit or nothing."""
     after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -245,7 +245,7 @@ def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) 
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
-    """The driver undoes the commit, reports it as unfinished, or succeeds."""
+    """Check that the driver undoes the commit, reports it as unfinished, or succeeds."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -275,7 +275,7 @@ def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
-    """The commit is decided, but objects of old logs remain: a reader sees none of them."""
+    """Check a decided commit that has not removed the objects of the old logs: readers must not see these objects."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
@@ -288,7 +288,7 @@ def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
 
 
 def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
-    """Covers a loss before the commit, and after it, when the commit can only be undone."""
+    """Check the loss of staged objects before the commit, and after its decision, when it can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -311,7 +311,7 @@ def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Run calls at the same time; return the conditions of their errors."""
+    """Run calls at the same time, and return the error conditions that they raise."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:
@@ -332,7 +332,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 @pytest.mark.parametrize("has_offsets", [False, True])
 @pytest.mark.parametrize("patience", [0.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float) -> None:
-    """All rows without offsets are written; of writes with equal offsets, one is committed, others are rejected."""
+    """Check that all rows without offsets are written, and that one of several writes with equal offsets succeeds."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
         url = bucket.new()
@@ -375,7 +375,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monke
 
 @pytest.mark.thorough
 def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
-    """At each request of the driver, another process carries out the whole commit."""
+    """Let another process carry out the whole commit at each request of the driver."""
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=step % 2 == 0)
         hits: list[int] = []
@@ -397,7 +397,7 @@ def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
 
 
 def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader between any two requests sees all or nothing, of the folder and of one partition."""
+    """Read between any two requests of a commit. A reader of the folder or of one partition must see all or nothing."""
     for overwrite in (False, True):
         url, writer, staged = begun(bucket, overwrite=overwrite)
         seen: list[dict[str, list[bytes]]] = []
@@ -421,7 +421,7 @@ def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest
 
 
 def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first half is from before the commit, and the second from after it, so the listing is repeated."""
+    """Check that a listing whose second half was made after a commit is repeated."""
     url, writer, staged = begun(bucket)
     find, waiting = ConditionalFileSystem.find, [writer]
 
@@ -439,7 +439,7 @@ def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.
 
 
 def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
-    """Their rows are invisible, and the commit removes their objects; a late attempt removes its own."""
+    """Check that the rows of dead attempts are never visible. The commit, or a late attempt, removes their objects."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
     late = bucket.writer(url)
@@ -508,7 +508,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Including while tasks write; the batch is repeated, repeated again without effect, and the next one follows."""
+    """Kill the driver before any request, even in tasks. Then repeat the batch twice, and run the next batch."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))
@@ -544,7 +544,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_who_may_not_write(bucket: Bucket) -> None:
-    """A write is rejected at once; reading an unfinished commit reports that another user must finish it."""
+    """Check that a write is rejected at once, and a read reports that another user must finish the commit."""
 
     def denied(_: int, asked: str) -> bool:
         if asked.startswith(("put", "copy", "delete")):
@@ -568,7 +568,7 @@ def test_who_may_not_write(bucket: Bucket) -> None:
 
 @pytest.mark.thorough
 def test_s3_keeps_the_conditions(s3: Bucket) -> None:
-    """Concurrent appends without offsets, an overwrite, and a batch that is written twice."""
+    """Check concurrent appends without offsets, an overwrite, and a batch that is written twice."""
     url = s3.new()
     s3.write(url, values(b"a"))
     first, second = s3.writer(url), s3.writer(url)

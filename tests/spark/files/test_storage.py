@@ -42,7 +42,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create two partitions, one with a log start offset; a future and a deleted partition; and a broker's file."""
+    """Create two partitions (one with a log start offset), a future and a deleted partition, and a broker's file."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))
@@ -56,7 +56,7 @@ def kafka(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
 def test_a_stream_reads_what_a_read_does(kafka: Path, path: str) -> None:
-    """Including a deleted partition that is named explicitly, whose end offset is then reported."""
+    """Check that a stream reads what a batch read does, even from a deleted partition that is named explicitly."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
     assert end["orders"]["1"] == (9 if "delete" in path else 2)
@@ -86,7 +86,7 @@ ONE = [("orders", 1, offset) for offset in range(2)]
     ],
 )
 def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, found: Any) -> None:
-    """Wherever it is; of a pattern's matches, only parts of logs."""
+    """Check paths and patterns on each file system. Matches that are not part of a log are ignored."""
     where = f"{scheme}{kafka}/{path}".rstrip("/")
     assert rows(where) == found
     assert rows(where, subscribe="orders") == found
@@ -103,7 +103,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -> None:
-    """The source segments of a cleaned one are known by its end offset, which needs its bytes."""
+    """Check a cleaned segment that replaces others up to its end offset, which only its bytes contain."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
@@ -112,7 +112,7 @@ def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -
 
 @pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
 def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
-    """An index entry points a few bytes past the start of a batch. No row is lost, locally or remotely."""
+    """Check an index entry that points a few bytes past the start of a batch: no row may be lost."""
     batches = [batch(base, 3) for base in range(0, 18, 3)]
     path = segment(tmp_path / "o-0", 0, *batches)
     at = len(batches[0] + batches[1]) + behind
@@ -149,7 +149,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system whose file names leave out the URL's host, like HDFS and FTP."""
+    """A file system whose file names leave out the URL's host, as in HDFS and FTP."""
 
     protocol = "hosted"
 
@@ -190,14 +190,14 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_a_segment_alone_has_nothing_looked_through(tmp_path: Path) -> None:
-    """Other files next to it don't matter: writes go only to its folder or the parent folder."""
+    """Check that files next to the segment are not read; writes affect only its folder and the parent folder."""
     path = segment(tmp_path, 0, batch(0, 3))
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
     assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
 
 
 def test_the_folder_above(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`..` is resolved to a name."""
+    """Check that `..` is resolved to a folder name."""
     below = kafka / "orders-1" / "below"
     below.mkdir()
     monkeypatch.chdir(below)
@@ -215,7 +215,7 @@ def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
 @pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])
 @pytest.mark.parametrize("second", ["", "orders-0"])
 def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str) -> None:
-    """Rejected before anything is written."""
+    """Check that a partition that is named twice is rejected before anything is written."""
     paths, output = [kafka, kafka / second], tmp_path / "out"
     arguments = (paths, "v3") if job is whatif_logs else (paths, output)
     if job is export_logs and second:
@@ -241,7 +241,7 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
 ])  # fmt: skip
 def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
-    """A path without segments raises an error that lists the folder's content."""
+    """Check that the error for a path without segments lists the folder's content."""
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -261,7 +261,7 @@ def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("url", ["simplecache::memory://k", "zip://t-0::filecache::s3://id:very-hidden@k/logs.zip"])
 def test_a_chain_that_keeps_copies(url: str) -> None:
-    """A worker may have read an earlier version of the file, and would read it again."""
+    """Check that caching protocols are rejected: a worker may hold a copy of an earlier version of the file."""
     protocol = "filecache" if "zip" in url else "simplecache"
     for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
         with pytest.raises(PipelineError, match=rf"^\[INVALID_TAGWIRE_OPTION\] .*: {protocol} keeps copies") as error:
@@ -270,7 +270,7 @@ def test_a_chain_that_keeps_copies(url: str) -> None:
 
 
 def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
-    """Logs written without rows, or excluded by options; a stream waits for data."""
+    """Check logs written without rows, and logs excluded by options. A stream waits for data."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())

@@ -1,5 +1,3 @@
-"""Fixtures of the tests of jobs."""
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -20,7 +20,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:
-    """Return exit status, output and errors of a process."""
+    """Return the exit status, output and errors of a process."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -29,7 +29,7 @@ def _run(*arguments: object) -> tuple[int, str, str]:
 
 
 def test_a_damaged_log_is_one_line_behind_what_spark_says(tmp_path: Path) -> None:
-    """Spark's progress bar is off without a terminal; nothing is written, and nothing is left."""
+    """Check that the error is one line after Spark's output, without a progress bar, and that no files remain."""
     (segment,) = copytree(SAMPLE / "orders-1", tmp_path / "logs" / "orders-1").glob("*.log")
     data = bytearray(segment.read_bytes())
     data[200] ^= 1

@@ -28,7 +28,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Treat every partition as large; return the list of units of work."""
+    """Treat every partition as large, and return a list that collects the units of work."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 
@@ -41,7 +41,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return the files, and the modification times of segments and indexes."""
+    """Return the contents of all files, with the modification times of segments and indexes."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -79,7 +79,7 @@ def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: 
     ids=lambda rules: "-".join(rules),
 )
 def test_logs_from_seeds(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
-    """Transactions across segments, tombstones, old formats, producers; see random_logs.py."""
+    """Check random logs (see random_logs.py) with transactions across segments, tombstones and old formats."""
     logs = tmp_path / "logs"
     for seed in range(24):
         RandomLog(seed, [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]).write(logs / f"alpha-{seed}", most=9)
@@ -106,7 +106,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
 
 
 def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
-    """Skew: nine of ten records have one key, in each of many segments."""
+    """Check skew: nine of ten records have one key, in each of many segments."""
     keys = [[b"key %d" % number, *[b"hot"] * 8, None] for number in range(40)]
     batches = [[one(10 * number + n, key) for n, key in enumerate(some)] for number, some in enumerate(keys)]
     log = write(tmp_path / "logs" / "alpha-0", *batches)
@@ -123,7 +123,7 @@ def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_pat
 
 
 def test_many_segments_of_an_open_log(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
-    """The active segment and a truncated one are copied without compaction."""
+    """Check that the active segment and a truncated segment are copied without compaction."""
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % (n % 3))] for n in range(8)))
     with (log / segment_file(7, "log")).open("ab") as active:
         active.write(one(8, b"1").encode()[:-5])
@@ -166,7 +166,7 @@ def test_logs_without_anything(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_attempts_that_nobody_waits_for(tmp_path: Path) -> None:
-    """Each attempt at a unit writes to its own folder."""
+    """Check that each attempt at a unit writes to its own folder."""
     log = write(tmp_path / "alpha-0", [one(0, b"a"), one(1, b"a")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
     unit = {"do": "partition", "path": str(log)}

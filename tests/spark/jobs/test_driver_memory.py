@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Act as remote workers: one segment is converted, and the others return its answer and an empty folder."""
+    """Act as remote workers: convert one segment, and return its result and an empty folder for all others."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
@@ -40,10 +40,10 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
 
 
 def bytes_for_each(folder: Path) -> float:
-    """Return how many bytes the peak grows by each segment."""
+    """Return the growth of peak memory per segment, in bytes."""
     pytest.MonkeyPatch().setattr("tagwire_spark.jobs.convert.run_units", answers)
     peaks = []
-    for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills tables of names
+    for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills caches
         source = segments(folder / f"from-{turn}" / "t-0", count).parent
         tracemalloc.start()
         reports = convert_logs(cast("Any", None), source, folder / f"to-{turn}")
@@ -54,7 +54,7 @@ def bytes_for_each(folder: Path) -> float:
 
 
 def test_the_driver_of_convert(tmp_path: Path) -> None:
-    # In a process of its own, because tracemalloc also counts what other threads of this process allocate.
+    # Measure in a separate process, because tracemalloc also counts allocations of this process's other threads.
     measured = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, check=True)
     assert float(measured.stdout) < MOST
 

@@ -50,7 +50,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
 
 
 def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> list[Any]:
-    """Export and import to `back`; return the reports of the export."""
+    """Export `source`, import it to `back`, and return the reports of the export."""
     reports = export_logs(spark, source, folder / "parquet", **options)
     import_logs(spark, folder / "parquet", folder / "back")
     assert {path.name for path in folder.iterdir()} >= {"parquet", "back"} and not list(folder.glob(".*"))
@@ -69,7 +69,7 @@ def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
-    """Return pyarrow's rows."""
+    """Return the rows that pyarrow reads."""
     folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
     return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
 
@@ -97,7 +97,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # without partitioning options
+    table = pq.read_table(tmp_path / "parquet")  # without options for partitioned data
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
@@ -139,7 +139,7 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_what_records_can_not_say(in_process: Any, tmp_path: Path) -> None:
-    """Markers, emptied batches, horizons, append times, times outside of a column's range, attributes, zeros."""
+    """Check markers, emptied batches, delete horizons, append times, out-of-range times, attributes, and zeros."""
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),
@@ -178,7 +178,7 @@ def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, m
 
 @pytest.mark.parametrize("columns", [["offset"], ["file"], ["value", "key", "topic"], ["position", "offset"]], ids=str)
 def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
-    """The fewer columns there are, the more is stored next to them; the import is equal."""
+    """Check that the import is equal for any columns; the fewer columns, the more is stored next to them."""
     reports = there_and_back(in_process, SAMPLE, tmp_path, columns=columns)
     assert tree(tmp_path / "back") == tree(SAMPLE)
     assert all(report.kept == report.batches for report in reports)
@@ -187,7 +187,7 @@ def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[
 
 
 def test_folders_and_files_of_all_kinds(in_process: Any, tmp_path: Path) -> None:
-    """Files outside of logs have no rows, but are imported."""
+    """Check files outside of logs, which have no rows but are imported."""
     logs = tmp_path / "logs"
     shutil.copytree(SAMPLE, logs)
     (logs / "t-0").mkdir()
@@ -241,7 +241,7 @@ def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
 def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool) -> None:
-    """Rejected, or exported and reported; rows are equal to the source's, and bytes to the original."""
+    """Check that damage is rejected, or is exported, reported and imported byte for byte."""
     if begun:
         monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
         monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
@@ -274,7 +274,7 @@ def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:
-    """The checksum is valid, but the third record has no end."""
+    """Check a batch with a valid checksum whose third record has no end."""
     data = bytearray(build(RECORDS[:3], "v2").encode())
     at = data.rindex(b"k2") - 5
     data[at] = 0x7E
@@ -323,7 +323,7 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def exported(in_process: Any, tmp_path: Path) -> Path:
-    """Return an export of the sample with plain batches only."""
+    """Return an export of the sample that contains only plain batches."""
     segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
     export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")

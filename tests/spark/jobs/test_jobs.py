@@ -67,7 +67,7 @@ def test_converted_as_on_one_machine(
 
 
 def transactional(folder: Path) -> Path:
-    """Write three segments: producer 7 begins in the first and aborts in the third; 8 aborts in the second."""
+    """Write three segments. Producer 7 begins in the first and aborts in the third; producer 8 aborts in the second."""
     folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
@@ -88,7 +88,7 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """Run units in this process; replaces `run_units`."""
+    """Run units in this process, as a replacement for `run_units`."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 
@@ -126,7 +126,7 @@ def test_transactions_that_stretch_over_segments(
 def test_several_disks_of_a_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
 ) -> None:
-    """All checkpoints are read, and the first path identifies the broker; the same holds on one machine."""
+    """Check that all checkpoints are read, and the first path identifies the broker, as on one machine."""
     monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
     disks = [tmp_path / name for name in ("b", "a", "c")]
     for number, disk in enumerate(disks):

@@ -1,6 +1,6 @@
-"""Workers killed in the middle of a task, attempts that run twice, and a driver killed at any step.
+"""Kill workers in the middle of a task and a driver at any step, and run attempts twice.
 
-Killed means SIGKILL, without any cleanup. The result is complete, or nothing.
+Processes are killed by SIGKILL, without any cleanup. The output must be complete or absent.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """A worker dies after Spark received half of its rows: no row is lost or repeated."""
+    """Kill a worker after Spark received half of its rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
@@ -112,7 +112,7 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
-    """Return a job's input: the sample, or an export of it."""
+    """Return the input of a job: the sample, or an export of the sample."""
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def test_what_is_counted_is_counted_once(
 
 
 def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
-    """Two attempts write everything, as speculative tasks do, and Spark uses one result."""
+    """Check speculative tasks: two attempts write everything, and Spark uses the result of one."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
@@ -291,7 +291,7 @@ for folder in at_each_step(sys.argv[2], lambda folder: None, act):
 
 @pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
 def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> None:
-    """Killing the driver after the tasks, or at any step of the commit, leaves the whole output or nothing."""
+    """Kill the driver after the tasks, or at any step of the commit: the output must be complete or absent."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     copytree(SAMPLE, tmp_path / "sample")
@@ -304,7 +304,7 @@ def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> No
 
 
 def test_a_micro_batch_that_is_killed_at_any_step(tmp_path: Path) -> None:
-    """In its tasks, its commit, and the cleanup; then Spark repeats the micro-batch."""
+    """Kill a micro-batch in its tasks, its commit, and its cleanup. Spark then repeats the micro-batch."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()
@@ -339,7 +339,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "kills"), [("sink", 2), ("foreachBatch", 1)])
 def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str, kills: int) -> None:
-    """Driver, JVM and workers together, at any moment: every row is there once."""
+    """Kill driver, JVM and workers together, at any moment: every row must be written once."""
     source, root = tmp_path / "source", tmp_path / "logs"
     rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
     job(source, table(*rows), batchRecords=20)

@@ -112,7 +112,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> None:
-    """Different tasks list the partitions of one write, so all must see the same state of the write."""
+    """Check that all tasks see the same state of a write, although different tasks list its partitions."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
     rows.write.format("kafka_log").mode("append").save(folder)
@@ -125,7 +125,7 @@ def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> N
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Return what workers make of the units that they receive as JSON."""
+    """Return the offsets that workers read for the units that they receive as JSON."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

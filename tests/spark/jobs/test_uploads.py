@@ -96,7 +96,7 @@ def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, m
 
 @pytest.mark.parametrize("kind", ["put", "copy"])
 def test_a_request_that_fails(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
-    """After any failed request there is no partial output, and the job can be repeated."""
+    """Check that after any failed request there is no partial output, and the job can be repeated."""
     asked: list[str] = []
 
     def fails(_: int, text: str) -> bool:

@@ -65,7 +65,7 @@ def reports(found: Any, root: object) -> Any:
 
 
 def totals(found: Any) -> dict[str, Any]:
-    """Return the numbers of whatif, without seconds."""
+    """Return the numbers in a report of whatif, without seconds."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
 
 
@@ -97,7 +97,7 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    """One task per partition reads the whole partition three times, in ranges."""
+    """Check that one task per partition reads the whole partition three times, in ranges."""
     put(store, broker, "/k")
     expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
     got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
@@ -133,7 +133,7 @@ def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: di
 
 @pytest.mark.usefixtures("here")
 def test_what_the_driver_fetches(store: Any, tmp_path: Path) -> None:
-    """The driver fetches nothing for an export, and only the small copied files for a conversion."""
+    """Check that the driver fetches nothing for an export, and only the small copied files for a conversion."""
     RandomLog(3, ("v2",)).write(tmp_path / "logs" / "alpha-0", most=9)
     (tmp_path / "logs" / "meta.properties").write_text("broker.id=1\n")
     put(store, tmp_path / "logs", "/k")
@@ -289,7 +289,7 @@ def test_the_command_passes_options_on_and_shows_none(
 def test_segments_that_are_compacted_apart(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The headers, the keys and the batches of each segment, on a file system with modification times."""
+    """Check the reads of headers, keys and batches of each segment, on a file system with modification times."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     for seed in range(4):
         formats = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
@@ -315,7 +315,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
-    """The options reach the workers, and each range is from the listed version of the object."""
+    """Check that options reach the workers, and that each range is read from the listed version of the object."""
     system, options, seen = s3
     source = tmp_path / "logs"
     for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):
@@ -350,7 +350,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     lambda url, out, **given: whatif_logs(NO_SPARK, url, "v3", **given),
 ])  # fmt: skip
 def test_what_s3_refuses(s3: Any, tmp_path: Path, job: Any) -> None:
-    """The error has the URL, but no secret."""
+    """Check that the error contains the URL, but no secret."""
     _, options, _ = s3
     nobody = {"endpoint_url": "http://127.0.0.1:9", "config_kwargs": {"retries": {"max_attempts": 0}}}
     for url, given, text in (

@@ -1,5 +1,3 @@
-"""A fixture for both implementations of Arrow columns, native and Python."""
-
 import pytest
 
 from tagwire.message.engines import engine

@@ -27,7 +27,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers can't import test modules
+cloudpickle.register_pickle_by_value(peak_memory)  # workers can't import test modules
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
@@ -39,7 +39,7 @@ MOST = 400
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:
-    """Write a segment without indexes with values of this size; return the number of records."""
+    """Write a segment without indexes with values of this size, and return the number of records."""
     (root / "t-0").mkdir(parents=True)
     count = max(1, 16384 // size)
     data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()
@@ -53,7 +53,7 @@ def big_segment(root: Path, mebibytes: int, size: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 300_000])
 def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
-    """One task reads a segment larger than its memory limit, with small and with large values."""
+    """Let one task read a segment larger than its memory limit, with small and with large values."""
 
     class Measured(LogReader):
         def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -136,7 +136,7 @@ print(done["batches"][0], peak_kib() // 1024)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 4096, 300_000])
 def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
-    """Each job runs in its own process, as in a worker."""
+    """Run each job in its own process, as in a worker."""
     records = big_segment(tmp_path / "logs", 500 if size > 100 else 100, size)
     for program, expected in ((_THERE, records), (_BACK, records // max(1, 16384 // size))):
         arguments = [sys.executable, "-c", program, str(tmp_path)]
@@ -147,7 +147,7 @@ def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
 
 
 def test_planning_reads_no_records(tmp_path: Path) -> None:
-    """The bytes of a segment may be anything: the driver does not read them."""
+    """Check that planning accepts a segment with arbitrary bytes, because the driver does not read them."""
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(range(256)) * 1000)
     splits = plan(log_query({"path": str(tmp_path), "maxSplitBytes": "1000"}))

@@ -16,7 +16,7 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """Write a segment with an index entry per batch and a changed byte in one header; return the batch size."""
+    """Write a segment with an index entry per batch and a changed byte in one header. Return the batch size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = bytearray(b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES)))
@@ -33,7 +33,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
     assert (len(splits) > 1) is cut
-    # Each split is read alone, because a task does not know the errors of others.
+    # Each split is read alone, because a task does not know the errors of other tasks.
     found, errors = [], []
     for split in splits:
         try:
@@ -48,11 +48,11 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-@pytest.mark.parametrize("at", [8, 11, 16, 17, 23])  # length, length, magic, checksum, last offset
+@pytest.mark.parametrize("at", [8, 11, 16, 17, 23])  # offsets of batch length (two), magic, checksum, last offset delta
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_a_damaged_head_fails_the_read_wherever_it_is(tmp_path: Path, at: int, index: bool, level: str) -> None:
-    """FAILFAST is the default."""
+    """Check the default mode, FAILFAST."""
     for number in range(BATCHES):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -69,7 +69,7 @@ def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, num
 
 
 def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
-    """Two damaged headers: one before the first requested offset, one at a cut, whose task must search from there."""
+    """Check two damaged headers: one before the first requested offset, and one at a cut, where a task must search."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -83,7 +83,7 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
 def test_a_base_offset_that_is_wrong_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
-    """No checksum covers the base offset, but the offsets stop increasing at it or after it, wherever the cuts are."""
+    """Check a wrong base offset, which no checksum covers: wherever the cuts are, offsets stop increasing there."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1
@@ -116,7 +116,7 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) 
 
 @pytest.mark.usefixtures("each_engine")
 def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_path: Path) -> None:
-    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # claims 82 instead of 45
+    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # base offset 82 instead of 45
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[9 * size + 7] = 30
@@ -131,7 +131,7 @@ def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_pat
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, number: int) -> None:
-    """In PERMISSIVE mode. The offset may exceed the end of the query; the later offsets do not."""
+    """Check PERMISSIVE mode. The wrong offset may exceed the end of the query, but later offsets do not."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -143,7 +143,7 @@ def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, n
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("number", [3, 4])
 def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bool, number: int) -> None:
-    """Batch 2's offset exceeds the end of the query, and a later batch is damaged: the end is not reached yet."""
+    """Check that a wrong offset beyond the end of the query, followed by damage, does not end the read."""
     size = damaged(tmp_path / "t-0", 2, 6)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -162,7 +162,7 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bo
 def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With Arrow batches of one record, an Arrow batch ends there, but the split does not."""
+    """Check Arrow batches of one record, where an Arrow batch ends at the wrong offset, but the split does not."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'
@@ -174,7 +174,7 @@ def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
 
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: str) -> None:
-    """The first batch after the end is beyond it, so later batches and unfinished writes are ignored."""
+    """Check that the first batch after the requested end, which is in a gap, ends the read."""
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(n, 5, b"k", b"v")], "v2", base_offset=n).encode() for n in (0, 5, 9)]
     for rest in (batches[1] + batches[2] + b"damaged" * 20, batches[1] + batches[2][:-3]):
@@ -187,7 +187,7 @@ def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: s
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: bool) -> None:
-    """A value that is itself a batch with an earlier offset, in a batch with a damaged header."""
+    """Check a value that is itself a batch with an earlier offset, inside a batch with a damaged header."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))
@@ -201,7 +201,7 @@ def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: b
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_a_negative_offset_hides_no_record(tmp_path: Path, level: str) -> None:
-    """In PERMISSIVE mode, wrong offsets appear in rows, even negative ones."""
+    """Check that wrong offsets, even negative ones, appear in rows in PERMISSIVE mode."""
     size = damaged(tmp_path / "t-0", 4, 0)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

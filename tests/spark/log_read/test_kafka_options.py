@@ -21,7 +21,7 @@ TIME = 1_700_000_000_000
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Write batches of 5 with times from TIME on; offset 7 has TIME + 2."""
+    """Write batches of five records. Times increase from TIME, except for offset 7, whose time is TIME + 2."""
     for number in (0, 1):
         segment(tmp_path / f"a-{number}", 0, batch(0), batch(5))
     segment(tmp_path / "b-0", 0, batch(0))
@@ -91,7 +91,7 @@ def test_headers_are_a_column_if_they_are_included() -> None:
 
 def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
     reader = stream(logs, subscribe="b", minOffsetsPerTrigger=8, maxTriggerDelay="1h")
-    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first one does not
+    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first trigger does not
     segment(logs / "b-0", 0, batch(0), batch(5))
     assert [*triggers(reader, end)] == []
     assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [
@@ -103,7 +103,7 @@ def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
 
 @pytest.mark.parametrize("how", ["brokers", "inside", "twice", "segment twice"])
 def test_replicas(tmp_path: Path, how: str) -> None:
-    """No record is read twice; an option selects the longest replica."""
+    """Check that no record is read twice if there are replicas. An option selects the longest replica."""
     one, two = tmp_path / "one", tmp_path / "two"
     for root, count in ((one, 1), (two, 2)):
         root.mkdir()

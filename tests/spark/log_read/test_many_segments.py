@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write partitions with the same offsets; a transaction is in one segment, and its marker in another."""
+    """Write partitions with the same offsets. A transaction is in one segment, and its marker in another."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_are_one_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
-    """A batch costs Python and Spark more than a small segment does."""
+    """Check that small segments share Arrow batches: a batch costs Python and Spark more than a small segment."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
     assert len(batches) == 1 and len(set(batches[0].column("file").to_pylist())) == 300
@@ -93,7 +93,7 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
 def test_rows_are_those_of_each_split_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """The columns are the same in both engines, and in one task or many."""
+    """Check that the columns are the same in both engines, and in one task or many."""
     segments(tmp_path, 12)
     together = read(tmp_path, together=True, **options)
     assert together == read(tmp_path, together=False, **options)
@@ -106,7 +106,7 @@ def test_rows_are_those_of_each_split_alone(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Producer 5 aborts in partition 1 and commits in the others; the last transaction is open everywhere."""
+    """Check producer 5, which aborts in partition 1 only. The last transaction is open in all partitions."""
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)
     offsets = {n: [row["offset"] for row in found if row["partition"] == n] for n in range(3)}
@@ -115,7 +115,7 @@ def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> N
 
 
 def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong checksum in one segment, and invalid records under a valid checksum in another."""
+    """Check a wrong checksum in one segment, and invalid records under a valid checksum in another."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())
@@ -135,7 +135,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
-    """The error comes after the rows of earlier splits."""
+    """Check that the error comes after the rows of earlier splits."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

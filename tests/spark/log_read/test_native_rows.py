@@ -29,7 +29,7 @@ def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dic
 
 
 def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows, which must be equal from native columns and objects."""
+    """Return the rows, after checking that native columns and objects give equal rows."""
     native = rows(path, **options)
     with monkeypatch.context() as patch:
         patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
@@ -68,7 +68,7 @@ def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: d
 def test_heads_of_damaged_batches(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: int | None, split_bytes: str
 ) -> None:
-    """The checksum covers the batch's original bytes, not the values decoded from them."""
+    """Check that the checksum is computed over the batch's original bytes instead of the decoded values."""
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     (tmp_path / "orders-0").mkdir()
     data = bytearray(segment.read_bytes())
@@ -83,7 +83,7 @@ def test_heads_of_damaged_batches(
 @pytest.mark.parametrize("first", [0, 1, 7, 12, 29, 30])
 @pytest.mark.parametrize("time", [0, 1 << 60])
 def test_offsets_of_batches(monkeypatch: pytest.MonkeyPatch, first: int, time: int) -> None:
-    """Batches that have requested records, judging by their headers."""
+    """Check that batches are selected by their headers if they contain requested records."""
     options = {
         "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
         "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
@@ -132,7 +132,7 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     (folder / f"{0:020}.log").write_bytes(b"".join(batches))
     options = {} if name != "kip82-int" else {"recordFormat": name}
     bases = [row["baseOffset"] for row in both_ways(monkeypatch, folder, level="batch", **options)]
-    assert bases == ([0, 3] if name in ("v2", "v3") else [0, 1, 2, 3])  # the other formats have messages
+    assert bases == ([0, 3] if name in ("v2", "v3") else [0, 1, 2, 3])  # in the other formats, each message is a batch
     found = both_ways(monkeypatch, folder, **options)
     assert [row["offset"] for row in found] == list(range(6))
 
@@ -165,7 +165,7 @@ def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["v1", "v2"])
 def test_timestamps_that_spark_has_no_place_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
-    """Some producers write nanoseconds instead of milliseconds."""
+    """Check timestamps in nanoseconds, which some producers write instead of milliseconds."""
     most = 0x7FFFFFFFFFFFFFFF // 1000
     times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]
     builder = BatchBuilder(format)

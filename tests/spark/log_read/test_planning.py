@@ -23,7 +23,7 @@ STEP = 16384
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
-    """Write a sparse segment with a first and a last batch, and an index for its size."""
+    """Write a sparse segment with a first and a last batch, and an index that fits its size."""
     path = segment(folder, base, batch(base))
     entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
     last = batch(base + entries[-1][0])
@@ -40,7 +40,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the sizes of index reads; reading a whole index fails."""
+    """Return a list that collects the sizes of index reads. Reading a whole index fails."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:
@@ -59,7 +59,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("preallocated", [False, True])
 def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
-    """The driver is one process for many tasks: its work for a segment must not grow with the number of splits."""
+    """Check that the driver does not read indexes, because its work must not grow with the number of splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
     parts = plan(query)
@@ -67,7 +67,7 @@ def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocate
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
     for each in parts[1:]:
-        before = each.start // STEP - 1  # to compare its last offset with the split's first batch
+        before = each.start // STEP - 1  # its last offset is compared with the split's first batch
         assert _looked_up(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512
 
@@ -110,7 +110,7 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
 )
 @pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
 def test_any_bytes_may_be_an_index(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
-    """Indexes are hints: no record is hidden, whatever they contain."""
+    """Check that no record is hidden, whatever an index contains."""
     from written_logs import arrow_rows
 
     path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
@@ -136,7 +136,7 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
 
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of partition folders that are listed from now on."""
+    """Return a list that collects the partition folders that are listed from now on."""
     listed: list[str] = []
     made = Partition.__init__
 
@@ -175,7 +175,7 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
 
 
 def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This applies unless the size of tasks is given. The whole log is read either way."""
+    """Check that tasks grow unless an option sets their size. The whole log is read either way."""
     size = len(batch(0))
     for base in (0, 500):
         segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))
@@ -189,7 +189,7 @@ def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: p
 
 
 def test_what_lies_before_the_first_wanted_batch_is_no_work(tmp_path: Path) -> None:
-    """Most of each large segment precedes the first requested batch, so the remainders share one task."""
+    """Check that the parts of large segments before the first requested batch don't count, so the rest is one task."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import plan
 
 
 def planned(path: object, **options: Any) -> Callable[[], list[int]]:
-    """Plan a read now; return a function that reads."""
+    """Plan a read now, and return a function that reads."""
     query = log_query({"path": str(path), **options})
     splits = plan(query)
     schema = full_schema(query)
@@ -95,7 +95,7 @@ WRITTEN_OVER = [
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
 def test_a_last_segment_that_is_written_over_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
-    """As `cp` does: the inode stays, and the file is as large or larger, but its beginning or end differs."""
+    """Check a rewrite as by `cp`: same inode, same or larger size, but another beginning or end."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)
     reader = stream(tmp_path)

@@ -16,7 +16,7 @@ BATCHES = 40
 
 
 def segment(folder: Path) -> int:
-    """Write a segment of equally large batches; return their size."""
+    """Write a segment of equally large batches, and return their size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES))
@@ -57,7 +57,6 @@ def test_a_split_may_begin_within_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_file_of_zeros_has_no_rows(tmp_path: Path) -> None:
-    """A broker has preallocated the file."""
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(100_000))
     assert offsets(tmp_path, 30_000) == [[], [], [], []]

@@ -25,7 +25,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
-    """A query that reads everything available whenever asked."""
+    """A query that reads everything available on each call."""
 
     def __init__(self, reader: LogStreamReader) -> None:
         self.reader = reader
@@ -50,7 +50,7 @@ class Query:
     ],
 )
 def test_limits(options: dict[str, Any], most: int) -> None:
-    """Each record once, in few or many micro-batches."""
+    """Check that each record is read once, in few or many micro-batches."""
     reader = stream(SAMPLE, **options)
     start = reader.initialOffset()
     assert start == {"orders": {"0": 0, "1": 0}}
@@ -65,7 +65,7 @@ def test_limits(options: dict[str, Any], most: int) -> None:
 
 @pytest.mark.parametrize("others", [0, 1, 20])
 def test_a_partition_that_lags_uses_the_limit(tmp_path: Path, others: int) -> None:
-    """Each partition's share is in proportion to its backlog, in bytes."""
+    """Check that each partition's share of the limit is in proportion to its backlog, in bytes."""
     for number, count in enumerate([500, *(9 * [others])]):
         segment(tmp_path / f"t-{number}", 0, *(batch(5 * n) for n in range(count)))
     most = 200 * len(batch(0))
@@ -91,7 +91,7 @@ def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeyp
     (ReadAllAvailable(), 30), (ReadMaxRows(7), 10), (ReadMaxBytes(1), 5), (ReadMaxFiles(1), 10), (ReadMaxFiles(2), 25),
 ])  # fmt: skip
 def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None:
-    """Spark's requested limit counts, not the one in the options."""
+    """Check that Spark's limit takes precedence over the limit in the options."""
     folder = tmp_path / "t-0"
     for base, count in ((0, 2), (10, 3), (25, 1)):
         segment(folder, base, *(batch(base + 5 * n) for n in range(count)))
@@ -101,7 +101,7 @@ def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None
 
 @pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
 def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
-    """A partition makes progress however fast the others grow."""
+    """Check that a partition makes progress however fast the others grow."""
     names = [str(n) for n in range(partitions)]
     position = {"t": dict.fromkeys(names, 0)}
     served = dict.fromkeys(names, 0)
@@ -112,7 +112,7 @@ def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int,
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # from offsets alone
+        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # without any reader state
         position = end
     assert min(served.values()) >= least
 
@@ -129,7 +129,7 @@ def test_what_is_available_now(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize("zeros", [0, 3000])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, mode: str, zeros: int) -> None:
-    """A batch is read once it is complete, whether the file ends there or is preallocated."""
+    """Check that a batch is read once it is complete, whether the file ends there or is preallocated."""
     data = b"".join(batch(5 * n, size=9) for n in range(6))
     query, got = Query(stream(tmp_path, mode=mode)), []
     for end in (*range(0, len(data), 11), len(data)):
@@ -151,7 +151,7 @@ def test_new_segments_and_partitions(tmp_path: Path) -> None:
 
 
 def test_the_same_range_is_read_the_same_again(tmp_path: Path) -> None:
-    """As after a restart, with more data and a new index."""
+    """Check a restart, with more data and a new index."""
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     start, end = {"t": {"0": 0}}, {"t": {"0": 10}}
     before = rows(stream(tmp_path), start, end)
@@ -179,7 +179,7 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
 
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
-    """A bit under the checksum, the length, the magic byte, a record: the read fails, or gives one row, once."""
+    """Flip a bit in the checksummed bytes, length, magic byte, or a record: the read fails, or gives one error row."""
     bad = bytearray(batch(5))
     bad[at] ^= 0x41
     whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]
@@ -195,7 +195,7 @@ def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
 
 
 def test_damage_that_was_there_before(tmp_path: Path) -> None:
-    """The damage is a row of the micro-batch that reached it, and of no later one."""
+    """Check that the damage is a row of the micro-batch that reached it, and of no later micro-batch."""
     bad = bytearray(batch(0))
     bad[30] ^= 1
     segment(tmp_path / "t-0", 0, bytes(bad), batch(5))
@@ -208,7 +208,7 @@ def test_damage_that_was_there_before(tmp_path: Path) -> None:
 
 
 def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
-    """Records appear once their transaction is committed; in the end, a stream has returned the rows of a query."""
+    """Check that records appear after their commit, and that the stream finally returned the rows of a query."""
     source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
     batches = [each.encode() for each in log.read(source)]
     folder = tmp_path / "alpha-txn-many-0"
@@ -240,7 +240,7 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text:
 
 
 def test_a_partition_on_its_way(tmp_path: Path) -> None:
-    """A pattern also matches its folder, but it is not part of the log."""
+    """Check that a pattern ignores the folder of a future partition, which is not part of the log."""
     segment(tmp_path / "t-0", 0, batch(0))
     for state in ("future", "delete", "stray"):
         segment(tmp_path / f"t-0.{'0' * 32}-{state}", 0, batch(0))
@@ -259,19 +259,19 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
-    """A stream of a segment would skip the later segments and count them as read."""
+    """Check that a stream of a single segment is rejected: it would skip later segments and count them as read."""
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path means the file") as refused:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
     assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
-    for whole in ("t-?", "*"):  # other files in a pattern are ignored
+    for whole in ("t-?", "*"):  # other files that match the pattern are ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 
 def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
-    """Run a query on the available data into Parquet; return its progress."""
+    """Run a query on the available data into Parquet, and return its progress."""
     writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
     query.awaitTermination()
@@ -279,7 +279,7 @@ def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
 
 
 def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """The stream runs in several micro-batches; then with more data, a half-written batch, and a new topic."""
+    """Run several micro-batches, then restart with more data, a half-written batch, and a new topic."""
     logs = tmp_path / "logs"
     copytree(SAMPLE, logs)
     spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
@@ -305,7 +305,9 @@ def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> No
 
 
 def test_a_stream_that_fails_and_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """A failed micro-batch is repeated with equal rows; records removed by retention meanwhile are data loss."""
+    """Check that a failed micro-batch is repeated with equal rows. Records removed by retention meanwhile are data
+    loss.
+    """
     logs = tmp_path / "logs"
     logs.mkdir()
     segment(logs / "t-0", 0, batch(0))

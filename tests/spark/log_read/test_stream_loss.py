@@ -55,7 +55,7 @@ def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[
 
 
 def test_a_log_that_begins_anew(tmp_path: Path) -> None:
-    """Without failOnDataLoss, the stream continues at the current end of the log."""
+    """Check that without failOnDataLoss, the stream continues at the current end of the log."""
     segment(tmp_path / "t-0", 0, batch(0, 1))
     reader = stream(tmp_path, failOnDataLoss="false")
     end = reader.latestOffset({"t": {"0": 20}}, ReadAllAvailable())
@@ -65,7 +65,7 @@ def test_a_log_that_begins_anew(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
-    """Retention, if the log now begins later; anything else is data loss."""
+    """Check that a vanished segment is retention if the log now begins later, and data loss otherwise."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -90,7 +90,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 def test_a_segment_that_goes_while_it_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Renamed between listing and reading: data loss if it was not read; otherwise ignored."""
+    """Check a segment that is renamed between listing and reading: data loss if it was unread, otherwise ignored."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -130,7 +130,7 @@ def test_a_segment_that_goes_while_it_is_looked_at(
 def test_an_error_of_the_machine_is_no_deletion(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, begins_later: bool
 ) -> None:
-    """A failed read fails the task, with the error number, unless the log proves a deletion."""
+    """Check that a failed read fails the task with the error number, unless the log proves a deletion."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base))
     reader = stream(tmp_path, failOnDataLoss="false")
@@ -186,7 +186,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def in_three_segments(root: Path) -> Path:
-    """Write offsets 0 to 19; return the middle segment."""
+    """Write offsets 0 to 19 in three segments, and return the middle segment."""
     segment(root / "t-0", 0, batch(0), batch(5))
     segment(root / "t-0", 15, batch(15))
     return segment(root / "t-0", 10, batch(10))
@@ -195,7 +195,7 @@ def in_three_segments(root: Path) -> Path:
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
 def test_a_segment_in_the_middle_that_is_gone(tmp_path: Path, start: int, limit: Any) -> None:
-    """Whether or not the query saw the segment: a restarted query only knows offsets."""
+    """Check the gap whether or not the query saw the segment, because a restarted query only knows offsets."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}
     with pytest.raises(

@@ -52,7 +52,7 @@ def test_one_segment_and_a_pattern(logs: Path, tmp_path: Path) -> None:
 def test_committed_reading_begins_behind_a_snapshot(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The snapshot of a segment lists transactions open after it, so only the last segment is scanned."""
+    """Check that only the last segment is scanned: a segment's snapshot lists the transactions open after it."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
 

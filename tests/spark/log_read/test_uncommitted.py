@@ -31,7 +31,7 @@ def marker(offset: int, producer: int, key: bytes, format: str = "v2") -> bytes:
 
 
 def transactions(format: str) -> list[bytes]:
-    """Return an aborted transaction, records outside of any, and a committed one; offsets 4 to 9 are committed."""
+    """Return an aborted transaction, plain records, and a committed transaction. Offsets 4 to 9 are committed."""
     aborted = [batch(0, 1, format), marker(3, 1, ABORT, format)]
     return [*aborted, batch(4, format=format), batch(7, 2, format), marker(10, 2, COMMIT, format)]
 
@@ -41,13 +41,13 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return offsets, and whether their row is an error; markers are excluded."""
+    """Return the offset of each row, and whether the row is an error. Markers are excluded."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Return the end of a micro-batch with everything, and offsets and errors as in `read`."""
+    """Return the end of a micro-batch that reads everything, and the offsets and errors as in `read`."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -55,7 +55,7 @@ def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) ->
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-int", "kip87", "kip82-int+kip87"])
 def test_formats(tmp_path: Path, format: str) -> None:
-    """In formats without transactions, all records are committed."""
+    """Check that all records are committed in formats without transactions."""
     has_them = format.startswith("v")
     segment(tmp_path / "t-0", 0, *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
     expected = [(offset, False) for offset in range(4, 10)]
@@ -69,7 +69,7 @@ def test_formats(tmp_path: Path, format: str) -> None:
     (4, [(4, False), (5, False), (6, False), (None, True)]),  # the outcome of the second transaction is unknown
 ])  # fmt: skip
 def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """A row in PERMISSIVE mode; nothing is known of the records it hides."""
+    """Check PERMISSIVE mode, in which damage is a row. The outcome of transactions that it hides is unknown."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))
@@ -99,7 +99,7 @@ def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("zeros", [0, 400])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
-    """An incomplete batch waits as in read_uncommitted, in any last segment."""
+    """Check that an incomplete batch in any last segment waits as in read_uncommitted."""
     whole = b"".join(transactions("v2"))
     position: dict[str, Any] = {"t": {"0": 0}}
     got: list[int] = []
@@ -111,7 +111,7 @@ def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
-    """Batches before the damage are read. Damage among the requested batches, or in an earlier segment, is an error."""
+    """Check that batches before damage are read. Damage is an error in requested batches or an earlier segment."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -124,7 +124,7 @@ def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """A snapshot says that the log is indexed up to it; an abort marker missing from the indexes would hide records."""
+    """Check that an abort marker missing from the indexes is an error: a snapshot means that all aborts are indexed."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -143,7 +143,7 @@ def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, ind
 
 @pytest.fixture
 def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Yield the base offsets of the batches scanned for transactions."""
+    """Yield a list that collects the base offsets of the batches scanned for transactions."""
     seen: list[int] = []
     original = uncommitted._headers
 
@@ -157,7 +157,7 @@ def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Without a producer snapshot, a trigger and its plan each scan only the new batches."""
+    """Check that without a producer snapshot, a trigger and its plan each scan only the new batches."""
     [seen] = gone_over
     parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
     position: dict[str, Any] = {"t": {"0": 0}}
@@ -173,7 +173,7 @@ def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[
 
 
 def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """A follower truncates its log to match its leader. Open transactions may then be committed."""
+    """Check a log that a follower truncates to match its leader. Open transactions may then be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -192,7 +192,7 @@ class Looked(tuple[tuple[int, int, int], ...]):
 
 
 def test_a_batch_is_looked_up_among_thousands_of_transactions() -> None:
-    """Including an index that contradicts its log, and damage that makes transactions overlap."""
+    """Check random transactions, even with an index that contradicts its log, and damage that makes them overlap."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

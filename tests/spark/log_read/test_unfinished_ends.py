@@ -51,7 +51,7 @@ def offsets(found: list[dict[str, Any]]) -> list[int]:
 
 @pytest.mark.parametrize("options", pairs(STREAMED), ids=" ".join)
 def test_streams(folder: Path, options: dict[str, str]) -> None:
-    """Streams read all complete batches, wait, and read the rest once it is written."""
+    """Check that streams read all complete batches, wait, and read the rest once it is written."""
     step = 5 if "level" in options else 1
     reader = stream(folder, startingOffsetsByTimestampStrategy="latest", **options)
     start = reader.initialOffset()

@@ -30,7 +30,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
-    """Every record with its batch's properties, and the aborted transactions."""
+    """Check every record with its batch's properties, and the aborted transactions."""
     count = aborted = 0
     for source in log.find_partitions(logs):
         if source.topic is None:
@@ -45,7 +45,7 @@ def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # otherwise transactions may have begun earlier
+        if not source.segments[0].base_offset:  # otherwise, transactions may have begun earlier
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)
@@ -100,7 +100,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Whether a log may hold both formats, and a reader recognizes the earlier one without an option."""
+    """Return whether a log may contain both formats, and a reader recognizes the earlier format without an option."""
     is_told = before in ("v0", "v1", "v2", "v3")
     return is_told and format_of(before).magic != format_of(format).magic
 
@@ -123,7 +123,7 @@ PAIRS = [pair for pair in product(FORMATS, FORMATS) if can_stand_together(*pair)
     ("before", "format", "by_column"), [(*pair, number % 2 == 1) for number, pair in enumerate(PAIRS)]
 )
 def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
-    """Offsets continue after a log of this format, or of one with another magic byte."""
+    """Check that offsets continue after a log of this format, or of a format with another magic byte."""
     schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
     for name in (before, format):
         row = ("t", b"v" * 100, name)[: len(schema)]
@@ -175,7 +175,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> None:
-    """If rows with one baseOffset don't fit one batch, only the first new batch begins at that offset."""
+    """Check rows with one baseOffset that don't fit one batch: only the first new batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -192,7 +192,7 @@ def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> Non
     ],
 )
 def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str) -> None:
-    """The second part can't begin at the same offset, unless an option sets the size of batches."""
+    """Check that the second part can't begin at the same offset, unless an option sets the size of batches."""
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
     jobs = [(other, one)] if at_once else [(one,), (other,)]
@@ -218,7 +218,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
 
 
 def test_rows_of_ones_own(spark: "SparkSession", tmp_path: Path) -> None:
-    """Strings, no offsets, a topic by option; a second job continues after the first."""
+    """Check rows of strings without offsets, with a topic from an option. A second job continues after the first."""
     df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
     for _ in range(2):
         save(in_log_order(df), tmp_path, topic="made", compression="gzip")
@@ -241,7 +241,7 @@ def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path:
 def test_partitions_that_alternate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, open_bytes: int
 ) -> None:
-    """Partitions may alternate in any order, as after a shuffle; batches are as full as memory allows."""
+    """Check partitions that alternate in any order, as after a shuffle: batches are as full as memory allows."""
     monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", open_bytes)
     rows = [("t", n % partitions, n // partitions, None, b"v%d" % n) for n in range(20 * partitions)]
     job(tmp_path, table(*rows), segmentBytes=400)
@@ -252,7 +252,7 @@ def test_partitions_that_alternate(
 
 
 def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
-    """Each row is a batch, and each batch opens the file of its partition."""
+    """Check rows that are each a batch, because each batch opens the file of its partition."""
     open_files = []
 
     def batches() -> Iterator[Any]:
@@ -274,7 +274,7 @@ def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_skew_and_nothing(spark: "SparkSession", tmp_path: Path) -> None:
-    """Covers nearly all rows in one partition, tasks without rows, and a DataFrame without rows."""
+    """Check nearly all rows in one partition, tasks without rows, and a DataFrame without rows."""
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")
     save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)
@@ -394,7 +394,7 @@ def test_writes_that_are_refused_before_they_begin(
 @pytest.mark.parametrize("has_path", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_tables_are_refused(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
-    """Tables could not be read, so none is created, and no file is written."""
+    """Check that tables, which could not be read, are rejected without creating a file."""
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
         writer = writer.option("path", str(tmp_path / "logs"))
@@ -414,7 +414,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_a_log_that_a_broker_has_open(tmp_path: Path) -> None:
-    """Zeros after the last batch would end up in the middle of the log."""
+    """Check that a log with zeros after its last batch is rejected: the zeros would end up in the middle of the log."""
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))
@@ -430,7 +430,7 @@ def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
 
 
 def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> None:
-    """An open transaction in the existing log is aborted by appended markers, and the index records it."""
+    """Check that appended markers abort an open transaction of the existing log, and that the index records it."""
     source = logs / "kafka4" / "alpha-txn-many-0"
     batches = list(arrow_rows(source))
     rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
@@ -444,7 +444,7 @@ def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> N
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_a_null_without_the_flag_that_was_read_is_written_again(tmp_path: Path, format: str) -> None:
-    """No producer may write such a record, but every reader keeps it, so only rows with offsets may have it."""
+    """Check a record that readers keep but producers may not write: only rows with offsets may contain it."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]
     job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)

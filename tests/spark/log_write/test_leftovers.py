@@ -21,7 +21,7 @@ from tagwire_spark.log_write.target import log_target
 
 
 def killed(root: Path, hours: float) -> Path:
-    """Create the folder of a killed write, of which nothing is younger than `hours`."""
+    """Create the folder of a killed write whose files are all at least `hours` old."""
     left = begin(str(root)).folder
     file = staging(left_of(str(root))[0]).folder / "orders-0.log"
     file.write_bytes(b"half")
@@ -73,7 +73,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_job_has_left(tmp_path: Path) -> None:
-    """The next run of the job removes its leftovers; files of other outputs stay."""
+    """Check that the next run of the job removes its leftovers, and files of other outputs stay."""
     output, digits = tmp_path / "out", "3f" * 16
     mine, other = tmp_path / f".out.{digits}", tmp_path / f".out.b.{digits}"
     for each in (mine, other):

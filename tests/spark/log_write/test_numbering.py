@@ -23,7 +23,7 @@ def rows(first: int, count: int) -> list[Any]:
 
 @pytest.mark.parametrize(("format", "codec"), FORMATS)
 def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec: str) -> None:
-    """All offsets are consecutive, indexes and checksums are valid, and records are in task order."""
+    """Check that offsets are consecutive, indexes and checksums are valid, and records are in task order."""
     options: dict[str, Any] = {"recordFormat": format, "compression": codec, "batchRecords": 3, "segmentBytes": 4000}
     job(tmp_path, rows(0, 10), **options)
     job(tmp_path, rows(10, 200), rows(210, 7), rows(217, 100), **options)
@@ -37,7 +37,7 @@ def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec:
 
 
 def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
-    """Messages in a wrapper of v0 have their own offsets, covered by its checksum."""
+    """Check wrappers of v0, whose messages have their own offsets under the wrapper's checksum."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
     job(tmp_path, rows(0, 5), recordFormat="v0", compression="gzip")
@@ -46,7 +46,7 @@ def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
 
 
 def test_two_writes_at_once(tmp_path: Path) -> None:
-    """Two jobs planned from one end of the log: the second continues the first's offsets and leader epochs."""
+    """Check two jobs planned from one end of the log: the second continues the first's offsets and leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [
@@ -59,7 +59,7 @@ def test_two_writes_at_once(tmp_path: Path) -> None:
 
 
 def test_transactions_that_another_write_has_overtaken(tmp_path: Path) -> None:
-    """A transaction index has offsets that the log repeats in its markers."""
+    """Check that the transaction index has the same offsets as the markers in the log."""
     schema = columns("topic string, value binary, producerId long, producerEpoch int, isTransactional boolean")
     row = ("t", b"v", 7, 0, True)
     job(tmp_path, rows(0, 3))

@@ -40,7 +40,7 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Run a micro-batch as Spark does: each task, then the commit by a new writer."""
+    """Return a function that runs a micro-batch as Spark does: each task, then the commit by a new writer."""
 
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
-    """The repeated batch may have the same rows, other rows or none, or be an old batch."""
+    """Repeat a batch with the same rows, other rows or none, and repeat an old batch."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
@@ -69,16 +69,16 @@ def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # the batch had no rows, and repeating it adds none
+    run(tmp_path, "q", 2, rows(5))  # batch 2 had no rows, and repeating it adds none
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # other writes keep the noted batches
+    job(tmp_path, rows(5))  # other writes keep the recorded batches
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
 
 def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This is not a repetition: its rows would be lost silently."""
+    """Check that a second write with the same batch number is rejected, instead of losing its rows as a repetition."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -88,7 +88,7 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
     write("good", (1, 2), (3,))
     write("good", (3,), (2, 1))  # the same rows, reordered by a shuffle
     refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"
-    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # the latter has as many records and bytes
+    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # as many records and bytes
         with pytest.raises(PipelineError, match=refused):
             write(topic, values)
     write("bad", (1,), queryId="q-bad")
@@ -97,11 +97,11 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
 
 
 class Stop(BaseException):
-    """The death of a process."""
+    """An exception that stands for the death of a process."""
 
 
 def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """The stream dies before each step of a commit. Repeating the batch writes it once, and the next batch follows."""
+    """Stop the stream before each step of a commit. Repeating the batch writes it once, and the next batch follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -134,7 +134,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_attempt_that_comes_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The attempt is of the same micro-batch or an earlier one, and may begin before the folder exists."""
+    """Check a late attempt of the same or an earlier micro-batch, which may begin before the folder exists."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -155,7 +155,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
 
 
 def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream fails when it starts. A folder with a commit is not probed again at each micro-batch."""
+    """Check that a stream fails when it starts. A folder with a commit is not probed again at each micro-batch."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
 
@@ -170,7 +170,7 @@ def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pyte
 
 
 def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first query is slow, not dead: both queries run the same batch, and one of them commits it."""
+    """Check a slow query that was taken for dead: two queries run the same batch, and one of them commits it."""
     batch = MicroBatch("q", 0)
     monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -181,7 +181,7 @@ def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.
 
 
 def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leftovers of unreported attempts and killed drivers are removed; leftovers of other writes stay."""
+    """Check that leftovers of unreported attempts and killed drivers are removed; leftovers of other writes stay."""
     run(tmp_path, "q", 0, rows(0))
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made during the commit's cleanup
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
@@ -232,7 +232,7 @@ def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
 
 
 def until(root: Path, query: Any, batches: int) -> None:
-    """Wait for `batches` commits, and stop."""
+    """Wait for `batches` commits, and stop the query."""
     end = time.monotonic() + 120
     while query.isActive and time.monotonic() < end:
         noted = json.loads((root / commit.DONE).read_text()) if (root / commit.DONE).exists() else {}
@@ -249,7 +249,7 @@ def read_numbers(root: Path) -> list[int]:
 
 
 def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
-    """Rows may be in any order, as in Spark's Kafka sink; the stream resumes where it was stopped."""
+    """Check rows in any order, as in Spark's Kafka sink. The stream resumes where it was stopped."""
     root = tmp_path / "logs"
 
     def start() -> Any:
@@ -270,7 +270,7 @@ def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSess
 
 @pytest.mark.thorough
 def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_path: Path) -> None:
-    """The checkpoint is from a driver that died between its commit and Spark's record of the commit."""
+    """Check the checkpoint of a driver that died between its commit and Spark's record of the commit."""
     root, checkpoint = tmp_path / "logs", tmp_path / "checkpoint"
 
     def start() -> Any:
@@ -295,7 +295,7 @@ def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_pat
 
 
 def test_for_each_batch(spark: "SparkSession", tmp_path: Path) -> None:
-    """The query fails after the commit of a batch, so the batch is repeated."""
+    """Check a query that fails after the commit of a batch, so that the batch is repeated."""
     root, failures = tmp_path / "logs", iter([False, True, False])
 
     def write(df: "DataFrame", number: int) -> None:

@@ -84,7 +84,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
-    """Text and file names that are not UTF-8 are shown with `?`; they still distinguish connections."""
+    """Check that text and file names that are not UTF-8 are shown with `?`, and still distinguish connections."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     asked = [
@@ -102,7 +102,7 @@ def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Each response belongs to its request, even if it comes first; a request without acks gets no response."""
+    """Check that each response belongs to its request, even if it comes first. A request without acks gets none."""
     registry = messages.registry
     asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

@@ -39,7 +39,7 @@ def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
 
 
 def digest(value: Any) -> str | None:
-    """Return the sha256 of a value as in the expected rows: hex, or length and sha256 if it is long."""
+    """Return the SHA-256 of a value as in the expected rows: hex, or length and SHA-256 if the value is long."""
     if value is None:
         return None
     if isinstance(value, dict):
@@ -65,7 +65,7 @@ def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path
 
 
 def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
-    """Equal to the library's results for the same log, column by column."""
+    """Check that all columns equal the library's results for the same log."""
     folder = SAMPLE / "orders-1"
     rows = {row.offset: row for row in load(spark, folder).collect()}
     for batch in log.read(folder):
@@ -99,7 +99,7 @@ def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) 
 
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
 def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
-    """Reads each split without Spark: each record is in exactly one split."""
+    """Check that each record is in exactly one split. Each split is read without Spark."""
 
     def rows(**options: Any) -> list[Any]:
         given = [{"path": str(each), "includeControlRecords": "true", **options} for each in logs.iterdir()]
@@ -116,7 +116,7 @@ def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
 
 
 def big_partition(logs: Path) -> Path:
-    """Return the folder with the most records without gaps."""
+    """Return the partition folder with the most records without gaps."""
     folders = [f for f in sorted(logs.glob("*/*")) if f.is_dir() and any(f.glob("*.log"))]
     return max(folders, key=lambda f: sum(b.count or 0 for b in log.read(f)))
 
@@ -170,7 +170,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_transactions_that_were_aborted(spark: "SparkSession", logs: Path) -> None:
-    """The records of an aborted transaction are included, unless only committed ones are requested."""
+    """Check that records of aborted transactions are included, unless only committed records are requested."""
     found = 0
     for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
         aborted = {
@@ -203,7 +203,7 @@ def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
 
 
 def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
-    """Copy a partition and flip a bit in a middle batch; return the copy, the batch's position and record count."""
+    """Copy a partition and flip a bit in a middle batch. Return the copy, and the batch's position and record count."""
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
@@ -220,7 +220,7 @@ def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Pat
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as refused:
         load(spark, folder).count()
     assert str(folder) in str(refused.value)
-    assert str(position + 17) in str(refused.value)  # the checksum
+    assert str(position + 17) in str(refused.value)  # the position of the checksum
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])
@@ -264,7 +264,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Uses fsspec's own scheme for local files, so that workers see the files of the test."""
+    """Read through fsspec's own scheme for local files, so that workers see the files of the test."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)
@@ -274,7 +274,7 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """URLs within URLs: the file system is an archive, which is a file of another file system."""
+    """Check a URL inside a URL: the file system is an archive, which is a file on another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w", strict_timestamps=False) as packed:
@@ -308,7 +308,7 @@ def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
-    """Tombstones are null; errors name the undecodable record, in both engines."""
+    """Check that tombstones are null, and that errors name the undecodable record, in both engines."""
     import tagwire_messages as messages
 
     folder = tmp_path / "beats-0"
@@ -409,7 +409,7 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
 
 
 def test_what_is_wrong_is_left_out(tmp_path: Path) -> None:
-    """DROPMALFORMED: the rows of PERMISSIVE without error rows, and without their column."""
+    """Check that DROPMALFORMED gives the rows of PERMISSIVE without error rows and their error column."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2").encode() for n in (0, 3, 6)]

@@ -48,7 +48,7 @@ def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: lis
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
     assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
     assert any(row.requestSize and row.responseSize for row in rows)
-    # A probe for an unknown version; its response is in version 0.
+    # This request asks in an unsupported version, so the response is in version 0.
     assert [(row.api, row.apiVersion) for row in rows if row.requestError] == [("ApiVersions", 99)]
     assert not [row for row in rows if row.responseError]
 
@@ -104,14 +104,14 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
         frame("req", ASK, conn=4),
-        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),  # in another version than the request's
+        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),  # not in the version of the request
     )
     rows = sorted(
         (row.connection, row.line, row.requestSize is not None, row.responseSize is not None)
         for row in load(spark, path).collect()
     )
     assert rows == [
-        ("1", 1, True, True),  # a broker answers in sequence
+        ("1", 1, True, True),  # a broker replies in sequence
         ("1", 4, True, False),
         ("2", 2, True, True),
         ("3", 6, False, True),
@@ -143,7 +143,7 @@ def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_answers_to_a_version_that_a_broker_lacks(spark: "SparkSession") -> None:
-    """Such responses are in version 0 and are decoded in version 0, also into structs."""
+    """Check that such responses are decoded in version 0, their actual version, even into structs."""
     probes = "apiVersion = 99 and response is not null"
     as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
     structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()
@@ -194,7 +194,7 @@ def test_options_that_are_refused(spark: "SparkSession", options: dict[str, str]
 
 
 def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
-    """Segments are cut anywhere, repeated, or out of order; the frames have size prefixes, as on the wire."""
+    """Check TCP segments that are cut anywhere, repeated, or out of order. Frames have size prefixes."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
@@ -204,7 +204,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
         (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
         packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
-        return Ether(bytes(packet).ljust(60, b"\0"))  # the minimum of Ethernet
+        return Ether(bytes(packet).ljust(60, b"\0"))  # the minimum size of an Ethernet frame
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
     start = (1 << 32) - 6  # sequence numbers wrap around
@@ -226,7 +226,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_a_network_capture_that_lacks_packets(spark: "SparkSession", tmp_path: Path) -> None:
-    """The gap is its own row, and later frames are read."""
+    """Check that the gap is a row of its own, and that later frames are read."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
     sized = [len(data).to_bytes(4, "big") + data for data in asked]

@@ -54,7 +54,7 @@ def test_a_read_and_a_stream(
 def test_what_is_written_is_read_back(
     spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A write, a stream, and a `foreachBatch`; nothing that Spark shows or stores has a secret."""
+    """Check a write, a stream, and a `foreachBatch`. Nothing that Spark shows or stores may contain a secret."""
     system, options = bucket
     source = str(Path(__file__).parents[2] / "data" / "sample_log")
     df = spark.read.format("kafka_log").load(source)

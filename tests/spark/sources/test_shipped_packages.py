@@ -48,7 +48,7 @@ spark.stop()
 
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
 def test_a_package_that_is_shipped(tmp_path: Path, how: str) -> None:
-    """By `spark-submit` to a cluster of one worker with its own JVM, and by calls."""
+    """Ship a package by `spark-submit` to a cluster of one worker with its own JVM, and by calls."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     (tmp_path / "project").mkdir()
@@ -81,7 +81,7 @@ spark.stop()
 
 
 def test_an_environment_in_an_archive(tmp_path: Path) -> None:
-    """In client mode. The interpreter runs only where its `env` is, as if driver and executor were on two machines."""
+    """Check client mode. The interpreter only runs where its `env` is, as if driver and executor were two machines."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"
@@ -121,7 +121,7 @@ def _run(command: list[str], folder: Path, python: str) -> str:
 
 
 def _applications() -> set[Path]:
-    """Return what workers of a local cluster leave in Spark's folder."""
+    """Return the folders that workers of a local cluster leave in Spark's folder."""
     import pyspark
 
     return set((Path(pyspark.__file__).parent / "work").glob("app-*"))
