@@ -21,27 +21,27 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
 @pytest.mark.parametrize(
     ("newer", "older", "expected"),
     [
-        # by name, or by position if the name differs
+        # Fields match by name, or by position if the names differ.
         (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
         (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
         (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
-        # fields outside of common versions match by name only
+        # Fields that are in no common version match by name only.
         (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
         (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
         (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
-        # the same name at another position is another field
+        # A name at another position is another field.
         (
             data("1-2", field("New"), field("Old", "int8", versions="2+")),
             data("0-1", field("Old")),
             {"Old": "New"},
         ),
-        # tagged fields match by tag
+        # Tagged fields match by tag.
         (
             data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
             data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
             {"A": "A", "S": "T"},
         ),
-        # versions redefined in place reveal nothing: `Renamed` has no match
+        # If a version was redefined in place, positions prove nothing, so `Renamed` has no match.
         (
             data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
             data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),

@@ -106,7 +106,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
 
 def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None:
-    """Documentation moves to a message's newest name; new fields without documentation are reported."""
+    """Check that documentation moves to a message's newest name, and undocumented new fields are reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
@@ -370,7 +370,7 @@ def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
 
 
 def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
-    """Return a jar with bytes changed after the local header's name; offset 0 is the first data byte."""
+    """Return a jar with changed bytes. Offset 0 is the first byte of data, after the name in the local header."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("message/Foo.json", spec())
@@ -430,7 +430,7 @@ def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
 
 
 def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
-    """AutoMQ's specs have the entity types of nodes and streams."""
+    """Check entity types of AutoMQ, whose specs have types for nodes and streams."""
     fields = [{"name": "NodeId", "type": "int32", "versions": "0+", "entityType": "nodeId"}]
     import_release([jar(tmp_path, {"message/FooData.json": spec(fields=fields)})], tmp_path / "specs")
     assert '"entityType": "nodeId"' in (tmp_path / "specs" / "clients" / "FooData.json").read_text()

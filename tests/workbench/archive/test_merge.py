@@ -18,7 +18,7 @@ def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str,
 
 
 def merge(newer: Spec, older: Spec) -> Spec:
-    """Return the merged spec, after checking that it has the bytes of both."""
+    """Return the merged spec, after checking that its versions encode to the same bytes as both specs."""
     result = merged(newer, older)
     added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
     theirs = {version: text for version, text in wire_texts(older).items() if version in added}
@@ -33,11 +33,11 @@ def shown(spec: Spec) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "older", "versions", "fields"),
     [
-        # dropped versions
+        # versions that were dropped
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # the newer spec has everything and stays unchanged
+        # The newer spec contains everything and stays unchanged.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
         # renamed
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
@@ -54,7 +54,7 @@ def shown(spec: Spec) -> list[str]:
             "0-2",
             ["A int32 0+", "Last int32 0", "New int32 2+"],
         ),
-        # fields that neither spec has in any valid version are dropped
+        # Fields that no valid version has, in either spec, are dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
         # ranges only change if necessary
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
@@ -73,7 +73,7 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
 @pytest.mark.parametrize(
     ("newer", "older", "ranges"),
     [
-        # nullable, tagged and flexible ranges of a field
+        # ranges in which a field is nullable, tagged or flexible
         ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
@@ -106,7 +106,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
         ({}, {}, {}),
         ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-        # a preview in the older release is not a preview in the newer one
+        # A version that was unstable in the older release is stable in the newer release.
         ({}, {"latestVersionUnstable": True}, {}),
         ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
         ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
@@ -245,7 +245,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
             data("0-2", field("N")),
             "FooData.n is at the position of a in one version, and of b in another",
         ),
-        # a tag can't end
+        # A tagged field can't become untagged.
         (
             data("1-2", flexible="0+"),
             data("0-1", field("A", **TAG), flexible="0+"),

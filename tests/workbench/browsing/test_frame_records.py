@@ -59,7 +59,7 @@ def test_they_agree_with_the_trace(
 def test_records_that_are_fine_need_no_trace(
     tmp_path: Path, carriers: list[CapturedFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older ones may use wrappers
+    current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older versions may use wrappers
     listing = listing_of(write_lines(tmp_path / "a.jsonl", *(written(each, each.data) for each in current)))
     listing.read_all()
     assert isinstance(listing, FrameListing) and listing.count > 1

@@ -42,7 +42,7 @@ def found(listing: Listing, text: str) -> list[int]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Write a capture: two connections, a request without a response, a damaged frame, and an invalid line."""
+    """Write a capture of two connections, with an unanswered request, a damaged frame, and an invalid line."""
     return write_lines(
         tmp_path / "a.jsonl",
         line("req", METADATA, client_label="alice's tool"),

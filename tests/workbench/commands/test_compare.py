@@ -148,7 +148,7 @@ def test_a_capture_and_itself() -> None:
 
 
 def test_old_and_new_clients(tmp_path: Path) -> None:
-    """A field missing from a capture counts as its default, not as a value that only the other one has."""
+    """Check that a field missing from one capture counts as its default, not as a value that only the other has."""
     rows = [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
     old, new = (
         str(write(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")

@@ -78,7 +78,7 @@ def test_in_place_where_nothing_is_lost(folder: Path) -> None:
 def test_what_a_lock_or_a_revision_remembers_is_released(
     folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool
 ) -> None:
-    """Version 3 was removed from the specs; a draft of it would have other bytes."""
+    """Check that version 3, which was removed from the specs, is not drafted again with other bytes."""
     monkeypatch.chdir(folder.parent)
     project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\n' + ('lock = "lock.json"\n' * (not by_git))
     (folder.parent / "pyproject.toml").write_text(project)

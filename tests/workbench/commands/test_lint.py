@@ -28,7 +28,7 @@ until = %s
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a request with two types for one name, and a response that misses one of its versions."""
+    """Create a request with two types for one name, and a response that misses one of the request's versions."""
     monkeypatch.chdir(tmp_path)
     make_project(tmp_path)
     rack = [{"name": "Room", "type": "string", "versions": "0+"}]
@@ -140,7 +140,7 @@ def test_an_exception_that_expired_says_so(project: Path) -> None:
 
 
 def test_what_is_said_of_kafka() -> None:
-    """Few rules report anything about released specs, and none reports an error."""
+    """Check released Kafka specs: few rules report findings, and none reports an error."""
     found = json.loads(lint(str(KAFKA), "--json").stdout)
     assert {each["rule"] for each in found} == {
         "TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83",

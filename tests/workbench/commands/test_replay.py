@@ -136,7 +136,7 @@ def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
     ],
 )
 def test_missing_answers(reply: Reply, reason: str, peer: MockPeer, tmp_path: Path) -> None:
-    """Only the affected connection is abandoned."""
+    """Check that only the affected connection is abandoned."""
     peer.on(kafka.MetadataRequest).reply(reply)
     beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
     file = capture(tmp_path, ASKED, frame(METADATA, 12), ASKED, frame(METADATA, 12), beat, fine)
@@ -191,7 +191,7 @@ def exchange(number: int, request: Any, response: Any, version: int) -> list[Rec
 
 
 def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Topic ids are replaced in requests and in the expected responses. Addresses may differ."""
+    """Check that topic IDs are replaced in requests and expected responses. Addresses may differ."""
 
     def described(topic_id: UUID) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
@@ -227,7 +227,7 @@ def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Epochs and batch headers are replaced as well."""
+    """Check that IDs, epochs and batch headers of producers and members are replaced."""
 
     def produce(records: bytes) -> Any:
         data = [PartitionProduceData(index=0, records=records)]
@@ -260,7 +260,7 @@ def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> No
 
 
 def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Ids of topics that the target does not return, and values that mean "no id", are sent unchanged."""
+    """Check that IDs of topics that the target does not return, and values that mean "no ID", are sent unchanged."""
 
     def described(*topics: tuple[str, UUID]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
@@ -278,7 +278,7 @@ def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_members_in_another_order() -> None:
-    """An id at the position of another recorded id is not taken for that id."""
+    """Check that the ID of another recorded member at the same position is not used as a replacement."""
 
     def joined(*ids: str) -> Any:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
@@ -291,7 +291,7 @@ def test_members_in_another_order() -> None:
 
 
 def test_topic_ids_are_learned_by_name() -> None:
-    """The topics are in another order, with an additional one."""
+    """Check topics in another order, with an additional topic."""
 
     def described(*topics: tuple[str, int]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
@@ -303,7 +303,7 @@ def test_topic_ids_are_learned_by_name() -> None:
 
 
 def test_the_same_ids_in_another_order() -> None:
-    """Topics may have no names, and a server may list them in any order."""
+    """Check that IDs are matched although topics may have no names and a server may list them in any order."""
 
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
@@ -314,7 +314,7 @@ def test_the_same_ids_in_another_order() -> None:
 
 
 def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
-    """A request that can't be decoded, and records that are not batches, are sent unchanged."""
+    """Check a request that can't be decoded, and records that are not batches. Both are sent unchanged."""
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
     carried = IdMapping(kafka.registry)
@@ -324,7 +324,7 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
-    """Topics and partitions are reordered; differences are reported at the path of the recorded element."""
+    """Check reordered topics and partitions: differences are reported at the path of the recorded element."""
 
     def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
         responses = [
@@ -365,7 +365,7 @@ def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path) -> None:
-    """A request is sent again, and its connection closes where the recorded one did."""
+    """Check that a request is sent again after a retriable error, and a connection closes where it did before."""
     asked, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     closed = RecordedFrame(1, False, -1, -1, None, None, Address("b", 1), 0.0, b"", is_close=True)
     file = capture(tmp_path, asked, answer, closed, replace(asked, connection=2), replace(answer, connection=2))

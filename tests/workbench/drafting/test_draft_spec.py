@@ -28,7 +28,7 @@ FROM_THE_START = {name: spec for name, spec in RPCS.items() if name not in CUT}
 
 
 def message(*fields: Spec, **keys: Any) -> Spec:
-    """Return a request of versions 0-4, flexible from 3 on, in normal form."""
+    """Return a request of versions 0-4, flexible from version 3 on, in normal form."""
     head = {"apiKey": 9, "type": "request", "name": "FooRequest", "validVersions": "0-4", "flexibleVersions": "3+"}
     return normal_form(head | {"fields": list(fields)} | keys)
 
@@ -55,8 +55,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # ended with the last plain version, and still does
-        ("1-3", "1+"),  # continued after the cut
+        ("0-2", "0-2"),  # ends with the last plain version, as before
+        ("1-3", "1+"),  # continued after the last plain version
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),

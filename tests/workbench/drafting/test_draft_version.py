@@ -179,7 +179,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
-        # Valid, because nothing uses the struct in version 4 yet.
+        # The draft is valid, because nothing uses the struct in version 4 yet.
         (
             [
                 REQUEST
@@ -255,13 +255,13 @@ def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[
 
 
 def test_what_else_was_released_is_kept(tmp_path: Path) -> None:
-    """A lock remembers a version and a tag that the specs no longer have."""
+    """Check a lock that records a version and a tag that the specs no longer have."""
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
     known = SpecReader().read(
         [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
         SpecOptions(),
     )
-    plan_drafts(folder, folder).apply()  # 4 is free
+    plan_drafts(folder, folder).apply()  # version 4 is free
     for place in (folder, tmp_path / "out"):
         with pytest.raises(SpecError, match="TW901"):
             plan_drafts(folder, place, released=[Baseline.of(known)])
@@ -288,7 +288,7 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # blocks the folder of the last specs
+    (out / "inner").write_text("in the way")  # a file at the path of the last folder
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.*: can't be written"):
         plan.apply()

@@ -25,7 +25,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_partition_is_left_of_many() -> None:
-    """The topic has no name, no other partitions and no tagged fields, and there are no brokers."""
+    """Check the rest: the topic has no name, no other partitions and no tagged fields, and there are no brokers."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)
@@ -54,7 +54,7 @@ def test_texts_become_short_and_plain() -> None:
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"an API key that nobody has"}))
 def test_a_fault_stays_the_same_fault(rule: str) -> None:
-    """The rest is removed, and the sizes of enclosing tagged fields are adjusted."""
+    """Check that everything else is removed, and the sizes of enclosing tagged fields are adjusted."""
     mutator = Mutator(kafka.registry, kind="response", prefix="key")
     wrong = mutator.mutate(b"", 1, rule=rule)
 

@@ -159,7 +159,7 @@ def test_types_are_primitives_and_the_structs_that_may_be_used_here() -> None:
 
 
 def test_every_key_of_the_schema_can_be_offered_somewhere() -> None:
-    """New keys of the schema are therefore known to editors immediately."""
+    """Check that each key of the schema is suggested somewhere, so that editors know new keys."""
     seen = set[str]()
     heads = ('"type": "request",', '"type": "response",', '"type": "format",', '"type": "register",')
     insides = ('"fields": [ {', '"commonStructs": [ {', '"optionalFields": [ {', '"entries": [ {', '"ranges": [ {', "")

@@ -59,13 +59,13 @@ def test_what_is_shown(needle: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        # Version 0 is not flexible: an int16 length, 1, and the letter.
+        # Version 0 is not flexible: an int16 length of 1, and the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, the byte 1; no
-        # tags in the picture or the book.
+        # Books has a compact count of 1 + 1. The element is the int32 1, the cover's marker 1, compact bytes (length 1
+        # + 1, the byte 01), and empty tag sections of cover and book.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
-        # In a tagged section: tag 0, 2 bytes, compact length 1 plus 1, and the letter.
+        # In a tag section: tag 0, 2 bytes, compact length 1 + 1, and the letter.
         ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
     ],
 )

@@ -3,7 +3,7 @@ import pytest
 from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions
 
 TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
-# offsets: a0 \n1 "2 face3 e4 x5 "6 \r7 \n8 b9 \r10 c11
+# The offset of each character: a is 0, \n 1, " 2, the emoji 3, e 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
 @pytest.mark.parametrize(
@@ -13,15 +13,15 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
         ("utf-16", 1, (0, 1)),
         ("utf-16", 2, (1, 0)),
         ("utf-16", 3, (1, 1)),
-        ("utf-16", 4, (1, 3)),  # the face is two units
+        ("utf-16", 4, (1, 3)),  # the emoji is two UTF-16 units
         ("utf-16", 5, (1, 4)),
         ("utf-16", 7, (1, 6)),
         ("utf-16", 9, (2, 0)),
         ("utf-16", 11, (3, 0)),  # a lone \r ends a line
         ("utf-16", 12, (3, 1)),
         ("utf-32", 5, (1, 3)),
-        ("utf-8", 4, (1, 5)),  # the face is four bytes
-        ("utf-8", 5, (1, 7)),  # and the letter two
+        ("utf-8", 4, (1, 5)),  # the emoji is four bytes
+        ("utf-8", 5, (1, 7)),  # the letter is two bytes
     ],
 )
 def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:

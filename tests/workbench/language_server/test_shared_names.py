@@ -41,7 +41,7 @@ def client(root: Path) -> Iterator[Editor]:
 
 
 def apply(client: Editor, root: Path, steps: list[dict[str, Any]]) -> None:
-    """Apply an edit on disk."""
+    """Apply an edit to the files on disk."""
     for step in steps:
         if step.get("kind") == "rename":
             path_of(root, step["oldUri"]).rename(path_of(root, step["newUri"]))
@@ -93,7 +93,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
 
 
 def test_an_editor_that_renames_no_files(root: Path) -> None:
-    """The editor gets only text edits, which for an open file apply to its unsaved text."""
+    """Check an editor that gets only text edits, which apply to unsaved text if a file is open."""
     with editor(root) as client:
         request = client.open(root / "specs" / "PlaceRequest.json")
         client.type(request, "// mine\n" + client.texts[request])

@@ -19,7 +19,7 @@ def frame(row: Any) -> bytes:
 
 
 def address(host: bytes, port: int) -> bytes:
-    """Return the end of a host and the port after it, as encoded in all these responses."""
+    """Return the last bytes of a host and the port after it, as all these responses encode them."""
     return host + port.to_bytes(4, "big")
 
 

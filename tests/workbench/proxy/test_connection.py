@@ -32,7 +32,7 @@ def response(message: Any, version: int, number: int = 1) -> bytes:
 
 
 class Recording:
-    """A proxy with a connection, and its recording."""
+    """A proxy with one connection, and its recording."""
 
     def __init__(self, registry: Any = None, **more: Any) -> None:
         self.frames: list[RecordedFrame] = []
@@ -155,7 +155,7 @@ def test_the_fallback_of_api_versions() -> None:
 
 
 def test_requests_without_a_response() -> None:
-    """A ProduceRequest with acks 0 gets no response, so a later request may reuse its correlation id."""
+    """Check a ProduceRequest with acks 0, which gets no response, so a later request may reuse its correlation ID."""
     it = Recording()
     for number in (1, 1, 2):
         it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
@@ -166,7 +166,7 @@ def test_requests_without_a_response() -> None:
 
 
 def test_requests_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest requests are forgotten."""
+    """Check that the oldest unanswered requests are forgotten."""
     monkeypatch.setattr("tagwire_workbench.proxy.connection._MOST_WAITING", 2)
     it = Recording()
     for number in (1, 2, 3):
@@ -268,7 +268,7 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
 
 
 def test_frames_that_memory_does_not_hold() -> None:
-    """Large frames are forwarded unchanged and not recorded; later frames are."""
+    """Check that large frames are forwarded unchanged and not recorded, and that later frames are recorded."""
     it = Recording(max_held=50)
     asked = request(kafka.MetadataRequest(), 12)
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
@@ -291,7 +291,7 @@ def test_the_largest_frame() -> None:
 
 
 def test_which_fields_are_addresses() -> None:
-    """The fields of brokers, but not of ACLs or of the clients of groups."""
+    """Check that brokers' fields are addresses, but not those of ACLs or of clients in groups."""
     found = {
         name: [*address_structs(kafka.registry[name])]
         for name in kafka.registry
@@ -323,7 +323,7 @@ FIND = [
 
 
 def test_a_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Responses are paired by order, and addresses are found in the protocol's messages."""
+    """Check that responses are paired by order, and addresses are found in the protocol's messages."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
     )

@@ -33,7 +33,7 @@ def _faults(first: str = "", **variables: str) -> int:
 
 
 def test_fresh_pages_are_what_freed_memory_costs() -> None:
-    """With default settings each frame needs new pages, which proves that the other tests can fail."""
+    """Check that each frame needs new pages with default settings, so that the other tests can fail."""
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
 
 

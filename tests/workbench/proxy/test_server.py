@@ -79,7 +79,7 @@ def test_a_hundred_connections(peer: MockPeer) -> None:
 
 
 def test_half_closed(peer: MockPeer) -> None:
-    """A client that has closed its sending side still receives responses."""
+    """Check that a client that has closed its sending side still receives responses."""
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
@@ -130,7 +130,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_comes_and_goes() -> None:
-    """Clients retry at once, but each outage is noted only once."""
+    """Check that clients retry at once, but each outage is reported once."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         nobody = Address(*listening.getsockname())
 
@@ -152,7 +152,7 @@ def test_a_server_that_comes_and_goes() -> None:
 
 
 def test_nothing_piles_up() -> None:
-    """If neither side reads, the proxy stops accepting bytes after a while."""
+    """Check that the proxy stops accepting bytes after a while if neither side reads."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         taken = 0
 
@@ -219,7 +219,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 
 def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
-    """If a broker advertises the proxy's own address, another listener would lead back to the proxy."""
+    """Check a broker that advertises the proxy's own address: a new listener would lead back to the proxy."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
@@ -320,7 +320,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_written_before_the_end(tmp_path: Path) -> None:
-    """A killed process leaves complete gzip members, so the file is always readable."""
+    """Check that a killed process leaves complete gzip members, so that the file is always readable."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
     while not (data := gzip.decompress(file.path.read_bytes())):
@@ -337,7 +337,7 @@ def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that add frames get the error, including a thread that is waiting."""
+    """Check that threads that add frames get the writer's error, even a thread that is waiting."""
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
     file = CaptureFile(tmp_path / "frames.jsonl")
     file._process.kill()
@@ -351,7 +351,7 @@ def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("kind", ["gzip", "plain"])
 def test_a_full_disk(kind: str) -> None:
-    """The process reports the error and exits."""
+    """Check that the process reports the error and exits."""
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, writing.__file__, kind]
         done = subprocess.run(
@@ -362,7 +362,7 @@ def test_a_full_disk(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "opened"), [("gzip", gzip.open), ("plain", open)])
 def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> None:
-    """The file ends with a complete line or a complete gzip member."""
+    """Check that the file ends with a complete line or a complete gzip member."""
     path = tmp_path / "frames"
     start = b'{"dir": "req", "hex": "'
     frame = random.Random(1).randbytes(300_000)
@@ -385,7 +385,7 @@ def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
 def test_members(sizes: list[int], tmp_path: Path) -> None:
-    """A capture of several gzip members reads as one file, with one line for a frame of any size."""
+    """Check that several gzip members read as one file, with one line for a frame of any size."""
     with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
         for number, size in enumerate(sizes):
             file.add(frame(number, bytes([number]) * size))

@@ -19,7 +19,7 @@ ALL = [(registry[name], version) for registry in REGISTRIES for name in registry
 
 
 def test_every_version_of_every_message_has_some() -> None:
-    """The seeds are valid in their version: each decodes to its value, and no two are equal."""
+    """Check that each seed decodes to its value in its version, and that all seeds differ."""
     for cls, version in ALL:
         made = dict(seeds(cls, version))
         assert made and set(made) <= set(SHAPES)
@@ -29,7 +29,7 @@ def test_every_version_of_every_message_has_some() -> None:
 
 
 def test_the_shapes_by_hand() -> None:
-    """HeartbeatRequest v4: three compact strings, the last nullable, an int32, and the tagged fields."""
+    """Check HeartbeatRequest v4: three compact strings (the last is nullable), an int32, and the tagged fields."""
     made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
     assert made == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",
@@ -84,7 +84,7 @@ LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
 
 
 def test_dictionaries_can_be_read_by_fuzzers() -> None:
-    """A name, and quoted bytes with escapes of two hex digits; a token has at most 128 bytes (AFL++)."""
+    """Check the syntax of AFL++: a name, and quoted bytes with escapes of two hex digits, at most 128 bytes."""
     keys = [(kafka.registry.request(key), version) for key in kafka.ApiKey for version in (0, 1)]
     tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), keys=keys)
     lines = dictionary_text(tokens).splitlines()
@@ -108,4 +108,4 @@ def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None
             assert parcel.decode(message.encode(version), version) == message
     chosen = {message.content[0] for _, message in seeds(parcel, 2)}
     assert chosen == {"text", "goods", "flowers"}
-    assert "many" not in dict(seeds(parcel, 2))  # three stops would have the same key
+    assert "many" not in dict(seeds(parcel, 2))  # with three stops, two would have the same key

@@ -1,8 +1,8 @@
-"""Mutations, read and written by Kafka's own message classes.
+"""Let Kafka's own message classes read and write mutations.
 
-Kafka writes valid mutations back as equal bytes. Of the others, it reads exactly what tagwire's lenient reader accepts,
-with one exception: for a field that only other versions have, tagwire treats the tag as unknown, and Kafka rejects it.
-Versions missing from the release in `kafka_jars` are skipped.
+Kafka writes valid mutations back as equal bytes. Of the other mutations, Kafka accepts exactly those that tagwire's
+lenient reader accepts, with one exception: if a tag belongs to a field of other versions, tagwire treats it as unknown,
+and Kafka rejects it. Versions missing from the release in `kafka_jars` are skipped.
 """
 
 import re
@@ -31,7 +31,7 @@ def all_mutations() -> Iterator[Mutation]:
 
 
 def differences(made: Mutation, answer: str) -> Iterator[str]:
-    """Yield the differences between Kafka's answer and the mutation's claim, or tagwire's lenient reader."""
+    """Yield how Kafka's answer differs from the claim of the mutation, or from tagwire's lenient reader."""
     if made.kind == "valid" and made.canonical and answer != made.data.hex():
         yield "is valid, and not written back"
     try:

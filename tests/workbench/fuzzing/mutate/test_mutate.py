@@ -47,7 +47,7 @@ def test_every_version_of_every_message() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule(rule: str) -> None:
-    """Each rule can be selected, and is broken as described."""
+    """Check that each rule can be selected, and is broken as described."""
     mutator = Mutator(kafka.registry, frames=True)
     for number in range(20):
         made = mutator.mutate(b"", number, rule=rule)
@@ -58,7 +58,7 @@ def test_each_rule(rule: str) -> None:
 
 
 def decoded(made: Mutation, form: dict[str, Any]) -> Any:
-    """Return the registry's result for an input, with offsets from its beginning."""
+    """Return the registry's result for an input, with offsets from the beginning of the input."""
     begin = 4 if "prefix" in form else 0
     rest = made.data[begin:]
     try:
@@ -75,7 +75,7 @@ def decoded(made: Mutation, form: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_framed_inputs(name: str) -> None:
-    """The bytes before a message stay valid, and offsets count from the first byte of the input."""
+    """Check that the bytes before a message stay valid, and that offsets count from the first byte of the input."""
     form = FORMS[name]
     mutator, kinds = Mutator(kafka.registry, **form), Counter[str]()
     data = mutator.seed(Random(name))
@@ -95,7 +95,6 @@ def test_framed_inputs(name: str) -> None:
 
 
 def common(one: bytes, other: bytes) -> int:
-    """Return the length of the common prefix."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -122,7 +121,7 @@ GAUGE = {
 
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
-    """Closed enums, unique keys and unions stay valid, or are broken as the error says."""
+    """Check that closed enums, unique keys and unions stay valid, or are broken as the error describes."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     made = [mutation for one in each for mutation in mutations(*one, 60)]
@@ -156,7 +155,7 @@ def test_inputs_that_are_no_messages(data: bytes) -> None:
 
 
 def test_near_bytes_are_near_a_message() -> None:
-    """Bytes that are not a message are replaced by a seed; a message with an error is kept."""
+    """Check that bytes without a message are replaced by a seed, and that a message with an error is kept."""
     for data, mutator in [
         (b"", Mutator(kafka.registry, kind="request", prefix="key")),
         (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
