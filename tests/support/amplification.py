@@ -1,8 +1,8 @@
 """Find the inputs that cost a decoder the most memory per byte, from the layouts alone.
 
 A few bytes can create a whole object: a struct whose fields are all empty, a dict for one unknown tag without data (2
-bytes), a tuple for an array of one, a memoryview for empty bytes. For each array of each message, this module builds an
-input filled with such elements and estimates its cost, so that only the worst inputs need to be measured.
+bytes), a tuple for an array of one element, a memoryview for empty bytes. For each array of each message, this module
+builds an input filled with such elements and estimates its memory, so that only the worst inputs need to be measured.
 """
 
 import gc
@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array to fill. An element takes `size` bytes on the wire and an estimated `memory` bytes when decoded."""
+    """An array to fill. An element takes `size` bytes on the wire and about `memory` bytes when decoded."""
 
     cls: type[tagwire.Message]
     version: int
@@ -54,14 +54,14 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """Return the worst array of each message by the estimate, with the worst message first."""
+    """Return the worst array of each message by estimated cost, with the worst message first."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)
 
 
 def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
-    """Yield a bait for each array in each distinct layout of a message."""
+    """Yield a `Bait` for each array in each distinct layout of a message."""
     seen: list[StructLayout] = []
     for version in cls.VERSIONS:
         root = layout_of(cls, version).root
@@ -73,7 +73,7 @@ def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Return the peak of additional Python memory while `work` runs. A DecodeError from `work` is ignored."""
+    """Return the peak of the additional Python memory while `work` runs. Ignore a DecodeError that `work` raises."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -117,14 +117,14 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """Builds values with as much memory per byte as possible, and `number` elements in the array at `target`."""
+    """Builds values that take as much memory per byte as possible, with `number` elements in the array at `target`."""
 
     def __init__(self, target: Path, number: int) -> None:
         self.target = target
         self.number = number
 
     def leads(self, path: Path) -> bool:
-        """Whether the target is at `path` or inside it."""
+        """Return whether the target is at `path` or inside the value at `path`."""
         return self.target[: len(path)] == path
 
     def struct(self, layout: StructLayout, path: Path) -> _Grown:
@@ -141,7 +141,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Add one unknown tag without data, and the known tagged fields that lead to the target."""
+        """Add one unknown tag without data, and the known tagged fields that contain the target."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT
@@ -151,7 +151,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(field.default_value())  # absent, but still decoded to an object
+                memory += getsizeof(field.default_value())  # absent, but decoded to an object
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:
@@ -182,7 +182,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """Return a value that CPython must allocate; small integers, for example, are preallocated."""
+    """Return a value for which CPython must allocate an object, unlike small integers."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

@@ -1,4 +1,4 @@
-"""Captures and helpers for tests of the browser: listing a file, and running the browser with key presses."""
+"""Write captures, list files, and run `tagwire browse` with key presses, for tests of the browser."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """Return a line of a capture; keywords add or replace its JSON members."""
+    """Return a line of a capture. Keywords add or replace members of the line's JSON object."""
     return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 
@@ -36,7 +36,7 @@ def write_lines(path: Path, *lines: str) -> Path:
 def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
-    """Return the listing of a file, before anything is read."""
+    """Return the listing of a file, of which nothing is read yet."""
     settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
     return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
 
@@ -48,7 +48,7 @@ def screen_text(app: Browser) -> str:
 
 
 async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) -> None:
-    """Wait until everything is read and drawn, or until `until` returns true."""
+    """Wait until everything is read and drawn or, if `until` is given, until it returns true."""
     app = pilot.app
     assert isinstance(app, Browser)
     for _ in range(2000):

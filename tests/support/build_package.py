@@ -1,4 +1,4 @@
-"""Generate packages for a test, from specs given as dicts."""
+"""Generate packages for tests, from specs given as dicts."""
 
 import importlib
 import json

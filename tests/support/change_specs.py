@@ -1,4 +1,4 @@
-"""Small specs as text for tests about changes. § marks positions: it precedes the marked value."""
+"""Return small specs as text, for tests of changes. The character § marks the value after it."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -10,14 +10,14 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """Return a JSON string; a leading § stays in front of the quote."""
+    """Return a JSON string. A leading § stays in front of the opening quote."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 
 def spec(
     fields: str = "", more: str = "", *, name: str = "R", kind: str = "data", valid: str = "0-2", flexible: str = "1+"
 ) -> str:
-    """Return a spec in the released dialect; version 0 is not flexible, versions from 1 on are."""
+    """Return a spec in the released dialect. Version 0 is not flexible; versions from 1 on are."""
     return (
         f'{{"name": {q(name)}, "type": {q(kind)}, "validVersions": {q(valid)}, "flexibleVersions": {q(flexible)},\n'
         f'  {more}\n  "fields": [{fields}]}}'

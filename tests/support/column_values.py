@@ -1,4 +1,4 @@
-"""Expected values of columns, computed from decoded objects and their classes and not by the code under test."""
+"""Compute expected values of columns from decoded objects and their classes, without the code under test."""
 
 from typing import Any
 from uuid import UUID
@@ -40,7 +40,7 @@ COMMIT = OffsetCommitRequest(
 
 
 def column(result: Any) -> list[Any]:
-    """Return a result as a pyarrow array, after pyarrow has validated it."""
+    """Return a result as a pyarrow array that pyarrow has validated."""
     array = pa.array(result)
     array.validate(full=True)
     values: list[Any] = array.to_pylist()
@@ -66,7 +66,7 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
 
 
 def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
-    """Return the expected result of `errors="column"` for some bytes, by decoding them alone."""
+    """Return the expected row for some bytes, decoded alone, with `errors="column"`."""
     try:
         value = sample.cls.decode(data, sample.version, **how)
     except DecodeError as error:

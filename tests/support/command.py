@@ -8,13 +8,13 @@ __all__ = ["tagwire_outcome", "tagwire_result"]
 
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
-    """Return the result of click's runner. If `code` is given, the exit status must equal it."""
+    """Run a command and return click's result. If `code` is given, the exit status must equal it."""
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)
     assert code is None or result.exit_code == code, result.output
     return result
 
 
 def tagwire_outcome(*words: object, stdin: str | bytes | None = None) -> tuple[int, str, str]:
-    """Return the exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     result = tagwire_result(*words, stdin=stdin)
     return result.exit_code, result.stdout, result.stderr

@@ -1,7 +1,7 @@
 """Compare the errors and traces of the native engine with the interpreter's.
 
 The interpreter is the reference. During a comparison, the engine can't fall back on the interpreter, so the test fails
-if the engine doesn't find an error's position itself. Errors in values come from the interpreter alone.
+if the engine does not find the position of an error itself. Only the interpreter reports errors in values.
 """
 
 from collections.abc import Callable, Generator
@@ -35,7 +35,7 @@ Facts = tuple[type, str, dict[str, Any]] | None
 
 
 class AskedInterpreterError(Exception):
-    """The engine did not find an error's position, and tried to fall back on the interpreter."""
+    """Raised if the engine did not find an error's position and tried to fall back on the interpreter."""
 
 
 def asked(*_: object, **__: object) -> None:
@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """Make the engine raise, inside the block, instead of letting the interpreter decode a whole message."""
+    """Make the engine raise an error inside the block, instead of letting the interpreter decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "decode", asked)
         yield
@@ -64,7 +64,9 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the two errors for `data` differ, or return None. The first `offset` bytes are skipped."""
+    """Describe how the errors of engine and interpreter for `data` differ, or return None. Skip the first `offset`
+    bytes.
+    """
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():
@@ -89,7 +91,7 @@ def writing_differs(sample: Sample, message: Any) -> str | None:
 
 
 def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
-    """Whether the native trace differs from the interpreter's, which is made from the layout alone."""
+    """Return whether the native trace differs from the interpreter's, which is made from the layout alone."""
     fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
     slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
     nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]

@@ -1,6 +1,6 @@
 """Compare the JSON of a message between the native engine and Python: both styles, as values and as text.
 
-Error messages must be equal, too.
+Errors must have equal messages.
 """
 
 import os
@@ -43,14 +43,14 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # Comparing values would treat 1 as True, and a NaN as different from itself.
+    # Comparing values would treat 1 as equal to True, and a NaN as different from itself.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
 
 
 def json_differs(sample: Sample, message: Any) -> str | None:
-    """Describe how the JSON of a message differs in any style or form, written or read back; or return None."""
+    """Describe how the JSON of a message differs, written or read in any style, as values or text, or return None."""
     cls, version = sample.cls, sample.version
     for style in ("lossless", "kafka"):
         difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
@@ -75,5 +75,5 @@ def text_differs(sample: Sample, text: str | bytes) -> str | None:
 
 
 def _shown(message: Message) -> Any:
-    """Return all fields of a message: `repr` hides secrets and omits defaults."""
+    """Return all fields of a message, because `repr` hides secrets and omits defaults."""
     return message._changed(), message.unknown_tags

@@ -1,8 +1,8 @@
-"""Damage valid bytes as a broken or hostile sender would. Seeded, so that every run does the same.
+"""Damage valid bytes as a broken or hostile sender would. Seeds make every run the same.
 
-Most random bit flips only invalidate the first length that they hit. So half of the damage is done where a field
-begins, and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below
--1, overlong varints, and tags that are too many, unordered, or with a wrong size.
+Most random bit flips only invalidate the first length after them. So half of the damage is done where a field begins,
+and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below -1,
+overlong varints, and tags that are too many, unordered, or with a wrong size.
 """
 
 import os
@@ -54,7 +54,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Return samples of every message version, Kafka's bytes and the draft, of at most `longest` bytes each."""
+    """Return samples of at most `longest` bytes for every message version, from Kafka's bytes and the draft."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
@@ -88,7 +88,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Apply one to three kinds of damage to the sample's bytes, or to `before`, the result of earlier damage."""
+    """Apply one to three kinds of damage to the sample's bytes, or to `before`, which is already damaged."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -140,7 +140,9 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """Change a number of one, two or four bytes by one or two, so that a length, count, tag or marker almost fits."""
+    """Change a number of one, two or four bytes by one or two, so that a length, count, tag or marker is slightly
+    wrong.
+    """
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
@@ -152,7 +154,7 @@ def _marker(data: bytearray, at: int, random: Random) -> None:
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte by a tag section, perhaps with a false count or size."""
+    """Replace a byte with a tag section, perhaps with a wrong count or size."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

@@ -1,7 +1,7 @@
-"""An editor, from a language server's point of view: a process that exchanges JSON-RPC over stdin and stdout.
+"""Act as an editor: run a language server as a process, and exchange JSON-RPC with it over stdin and stdout.
 
-Every wait is limited: if an answer or a notification does not arrive in time, the test fails. The server ends with the
-block that started it.
+Each wait is limited: if a response or notification does not arrive in time, the test fails. The server stops at the end
+of the block that started it.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 class Editor:
-    """A running server, and the messages from it that nobody has waited for."""
+    """A running server, and the messages from it that no test has read yet."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -36,13 +36,15 @@ class Editor:
         self._reader.start()
 
     def ask(self, method: str, params: Any) -> Any:
-        """Return the result of a request; raise AssertionError with the server's message if it returns an error."""
+        """Return the result of a request. Raise an AssertionError with the server's message if the response is an
+        error.
+        """
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]["message"]
         return answer["result"]
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """Return the whole response to a request."""
+        """Send a request and return the whole response."""
         self._number += 1
         number = self._number
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -53,12 +55,12 @@ class Editor:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def told(self, method: str) -> dict[str, Any]:
-        """Return the params of the next unread notification with that name."""
+        """Return the params of the next unread notification with this name."""
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
     def open(self, path: Path, text: str | None = None) -> str:
-        """Open a file, with `text` instead of its content on disk if given; return its URI."""
+        """Open a file and return its URI. `text` replaces the content on disk."""
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
@@ -73,7 +75,7 @@ class Editor:
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def diagnostics(self, uri: str, *rules: str) -> list[dict[str, Any]]:
-        """Return the diagnostics published for a file, once they are about exactly these rules."""
+        """Wait until the diagnostics of a file are about exactly these rules, and return them."""
         while True:
             found = self.published.get(uri)
             if found is not None and sorted(each["code"] for each in found) == sorted(rules):
@@ -82,7 +84,7 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """Return the params of a request about a position: an offset into the first `needle` of the text."""
+        """Return the params for a position: `inside` characters after the start of the first `needle` in the text."""
         text = self.texts[uri]
         place = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": place._asdict()}
@@ -140,9 +142,9 @@ class Editor:
 def editor(
     folder: Path, *, encodings: tuple[str, ...] = ("utf-16",), workspace: dict[str, Any] | None = None
 ) -> Generator[Editor]:
-    """Start `tagwire lsp` in a folder and initialize it; at the end shut it down, or kill it if it does not exit.
+    """Start `tagwire lsp` in a folder and initialize it. At the end, shut it down, or kill it if it does not exit.
 
-    `workspace` adds workspace capabilities of the editor.
+    `workspace` adds workspace capabilities to those of the editor.
     """
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

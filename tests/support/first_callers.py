@@ -1,7 +1,7 @@
-"""A script for hostile/test_first_callers.py: threads make the first calls at the same time.
+"""Run the first calls of several threads at the same time, for hostile/test_first_callers.py.
 
-usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
-another code. Only what the call needs is imported before the threads begin.
+Usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
+another code. Before the threads begin, only the modules that the call needs are imported.
 """
 
 import copy
@@ -25,7 +25,7 @@ def call_of(name: str) -> Callable[[], object]:
 
 
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call for several classes in turn, each for the first time."""
+    """Prepare a call of several classes in turn, each called for the first time."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -37,7 +37,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a fresh message without using its class's methods."""
+    """Encode a new message without using the methods of its class."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -45,7 +45,7 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call for several classes in turn that also gets each message's bytes."""
+    """Prepare a call of several classes in turn, which also gets the bytes of a message of each class."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -59,12 +59,12 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call of something in a module that is not imported yet."""
+    """Prepare a call that uses a module that is not imported yet."""
     return lambda: lambda: call(import_module(module))
 
 
 def subclassed(message: Any) -> bytes:
-    """Return the bytes of a subclass's object that is made while its base class gets its methods."""
+    """Return the bytes of an object of a subclass that is created while its base class gets its methods."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)
@@ -73,7 +73,7 @@ def subclassed(message: Any) -> bytes:
 
 
 def built(records: Any) -> object:
-    """Build a batch with the builder's `append`, and read it."""
+    """Build a batch with the builder's `append`, and read the batch."""
     data = records.BatchBuilder("v2").append(b"k", b"hello", timestamp=7).build().encode()
     return data, [list(batch) for batch in records.read_batches(data)]
 

@@ -1,10 +1,10 @@
 """Fuzz the native engine against the interpreter, guided by coverage: bytes, errors, traces, columns, JSON, objects.
 
-`make fuzz` runs this with atheris for a minute. Atheris watches the branches that the interpreter takes. It has a
-branch for every case that the engine must handle, so input that reaches a new branch is also new to the engine. The
-first two bytes choose a message version; the rest is decoded as that version. The decoded message is then written as
-JSON, with or without an odd value in it, or its objects are compared, printed and copied. Input that begins with a
-brace is also read as JSON.
+`make fuzz` runs this program with atheris for a minute. Atheris watches the branches that the interpreter takes. The
+interpreter has a branch for every case that the engine must handle, so input that reaches a new branch is also new to
+the engine. The first two bytes choose a message version, and the remaining bytes are decoded as that version. The
+decoded message is then written as JSON, with or without an odd value, or its objects are compared, printed and copied.
+Input that begins with a brace is also read as JSON.
 """
 
 import sys
@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raise an error if engines or columns differ. The first two bytes choose the sample; the rest is its input."""
+    """Raise an error if the engines or columns differ. The first two bytes choose the sample; the rest is its input."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
@@ -69,7 +69,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Run atheris with libFuzzer's arguments; a corpus folder among them is filled with valid bytes."""
+    """Run atheris with libFuzzer's arguments. A corpus folder among the arguments is filled with valid bytes."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

@@ -1,14 +1,14 @@
-"""Compare the native engine with the interpreter on many damaged inputs; errors must match exactly.
+"""Compare the native engine with the interpreter on many damaged inputs, whose errors must be equal.
 
     python tests/support/fuzz_errors.py --count 20000000 --seed 20
 
-Unlike `make fuzz`, this is not guided by coverage and compares decoding alone, so it tries about 10,000 inputs per
-second. Every message version gets its share of inputs: damaged bytes of Kafka's own classes and of the draft
-(`damage.samples`), none of them twice. One in eight has low limits, and one in eight starts after skipped bytes. The
-interpreter is the reference, and the engine can't fall back on it. With `--backwards` the last version comes first, so
+Unlike `make fuzz`, this program is not guided by coverage and compares decoding only, so it tries about 10,000 inputs
+per second. Every message version gets its share of distinct inputs: damaged bytes of Kafka's own classes and of the
+draft (`damage.samples`). One in eight inputs has low limits, and one in eight starts after skipped bytes. The
+interpreter is the reference, and the engine can't fall back on it. `--backwards` starts with the last version, so that
 two processes can share the work and meet in the middle.
 
-Prints each difference as a line of JSON, and exits with status 1 if there is one.
+Prints each difference as a line of JSON, and exits with status 1 if there is any difference.
 """
 
 import json
@@ -65,7 +65,7 @@ def _version(sample: Sample) -> tuple[str, str, int]:
 
 
 def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
-    """Yield distinct damaged bytes of a version's samples."""
+    """Yield distinct damaged bytes of the samples of one version."""
     seen: set[bytes] = set()
     for sample in cycle(group):
         data = sample.data
@@ -102,7 +102,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # any other class than the interpreter's is a difference
+    except Exception as error:  # an error of another class is a difference
         return type(error), str(error), vars(error), None
 
 

@@ -1,11 +1,12 @@
-"""Read the golden files, and write sections for versions that have none.
+"""Read the golden files, and add sections for versions that have none.
 
-`python tests/support/golden_files.py` adds missing versions and changes nothing else: golden bytes never follow the
-code. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire only annotates them.
+`python tests/support/golden_files.py` adds missing versions and never changes existing sections, so golden bytes never
+follow the code. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire only annotates
+them.
 
-`golden_bytes/` holds Kafka's messages, and a subfolder holds a draft's messages, which only the independent encoder
-implements. A file holds a message, with a section per version. Drafts have another section per version, in which
-nothing is set:
+`golden_bytes/` holds Kafka's messages, and each subfolder holds the messages of a draft, which only the independent
+encoder implements. A file holds a message, with a section per version. Drafts have a second section per version, in
+which no field is set:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}
@@ -49,7 +50,7 @@ class Golden:
 
 
 def read_file(path: Path) -> Iterator[Golden]:
-    """Return the sections of a golden file."""
+    """Yield the sections of a golden file."""
     _, *sections = path.read_text(encoding="utf-8").split(_TITLE)
     for section in sections:
         header, value, annotation = section.split("\n", 2)
@@ -58,7 +59,7 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """Return the body of a section, without its title."""
+    """Return the body of a section, without its title line."""
     with showing_sensitive():
         text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
@@ -95,7 +96,7 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 
 
 def draft_cases(draft: str) -> "Cases":
-    """Yield two cases: every field set, with an unknown optional field in each struct; and nothing set."""
+    """Yield two cases per version: every field set, with an unknown optional field in each struct; and no field set."""
     from independent_encoder import bare_value, encode, full_value, within
 
     specs = {path.stem: path for path in (FOLDER.parents[1] / "message_specs" / "drafts" / draft).rglob("*.json")}
@@ -116,7 +117,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return the value with a different unknown tag in each struct, numbered from the outside in."""
+    """Return the value with a different unknown tag in each struct, numbered from the outermost struct inwards."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -130,7 +131,7 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 def best_cases() -> "Cases":
     """Return one case per message version, with every field set and still short enough to read.
 
-    The newest reference is preferred: Kafka 4.4.0's classes, then the development version that still had what 4.0
+    Newer sources are preferred: first Kafka 4.4.0's classes, then the development version that still had what 4.0
     removed, then the independent encoder.
     """
     from independent_encoder import encode, full_value
@@ -158,7 +159,8 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON omits records, so the value is decoded from the bytes; the independent encoder confirms it.
+            # Kafka's JSON omits records, so the value is decoded from the bytes. The independent encoder confirms the
+            # value.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
@@ -168,7 +170,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key: cases with every field set first, then short enough ones, then the longest."""
+    """Return a sort key that prefers cases with every field set, then short enough cases, then longer cases."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

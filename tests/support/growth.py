@@ -1,8 +1,8 @@
-"""Measure how Python lines run, CPU time, and peak memory grow with the input size.
+"""Measure how executed Python lines, CPU time, and peak memory grow with the input size.
 
-Tests compare two sizes instead of checking seconds. Line counts are exact and reveal loops in Python; CPU time reveals
-repeated work in C (copies, searches), so its bound is generous. From n to 8n, linear work grows by 8 and quadratic work
-by 64.
+Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact and reveal loops in Python.
+CPU time reveals repeated work in C (copies, searches), and its bound is generous. From n to 8n, linear work grows by 8
+and quadratic work by 64.
 """
 
 import gc
@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def lines_run(work: Work) -> int:
-    """Return the number of Python lines that the work runs, including lines in libraries."""
+    """Return the number of Python lines that the work executes, including lines in libraries."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -42,7 +42,7 @@ def lines_run(work: Work) -> int:
 
 
 def cpu_seconds(work: Work) -> float:
-    """Return the CPU seconds of the work, the minimum of three runs."""
+    """Return the CPU seconds that the work takes, the minimum of three runs."""
     runs = []
     for _ in range(3):
         gc.collect()
@@ -53,7 +53,7 @@ def cpu_seconds(work: Work) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Return the peak of additional bytes that Python allocates for the work."""
+    """Return the peak of additional bytes that Python allocates during the work."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -64,10 +64,10 @@ def peak_bytes(work: Work) -> int:
 
 
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
-    """Whether the cost of the work grows about as much as the input, which grows by `FACTOR`.
+    """Return whether the cost of the work grows about as much as the input, which grows by `FACTOR`.
 
-    `work_of` builds the input outside of the measurement. If the smaller work takes less than a millisecond, CPU time
-    is not meaningful: choose larger sizes.
+    `work_of` builds the input outside the measurement. CPU time is meaningful only if the smaller work takes at least a
+    millisecond.
     """
     small, large = measure(work_of(size)), measure(work_of(FACTOR * size))
     return large <= _BETWEEN * max(small, 1e-3)

@@ -1,4 +1,4 @@
-"""The committed cases made by Kafka's own classes; tests/data/README.md describes their origin."""
+"""Read the committed cases made by Kafka's own classes. tests/data/README.md describes their origin."""
 
 import gzip
 import json
@@ -19,12 +19,12 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 
 
 def present(name: str) -> Iterator[dict[str, Any]]:
-    """Return the rows whose message and version the generated package has."""
+    """Return the rows whose message and version are in the generated package."""
     for row in rows(name):
         if row["message"] in messages.registry and row["version"] in messages.registry[row["message"]].VERSIONS:
             yield row
 
 
 def label(row: dict[str, Any]) -> str:
-    """Return a name for a row in failure messages."""
+    """Return a name of a row for failure messages."""
     return f"{row['message']} v{row['version']} {row.get('variant') or row.get('kind') or row.get('field') or ''}"

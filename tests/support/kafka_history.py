@@ -35,8 +35,9 @@ class Alarm(NamedTuple):
     what: str
 
 
-# The findings of Kafka's checker at the October 2024 trunk (1eb7644), with its one-word crash fixed, for all pairs of
-# releases from 3.0 to that commit. RequestHeader is omitted because the checker always rejects it.
+# The findings of Kafka's checker at the trunk of October 2024 (1eb7644), with a crash in the checker fixed by changing
+# one word, for all pairs of releases from 3.0 to that commit. RequestHeader is omitted because the checker always
+# rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),
@@ -62,7 +63,7 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
-    """Return the messages of each release, in the current form of specs."""
+    """Return the messages of each release, as specs in the current form."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]
@@ -197,7 +198,7 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
-    """Describe the findings, with the fields of equal findings together."""
+    """Describe the findings. Equal findings about several fields share one description."""
     by_text: defaultdict[str, list[str]] = defaultdict(list)
     for finding in findings:
         by_text[f"{finding.message} ({finding.rule})"].append(finding.path)

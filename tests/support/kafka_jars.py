@@ -24,7 +24,7 @@ SECONDS = 60
 
 
 def kafka_jars(folder: Path) -> Path:
-    """Return the folder with the jars, created in `folder` if needed; skips the test if they are not available."""
+    """Return the folder with the jars, created in `folder` if needed. Skip the test if the jars are not available."""
     if not shutil.which("java"):
         pytest.skip("there is no java")
     if "TAGWIRE_BROKER_JARS" in os.environ:

@@ -1,4 +1,4 @@
-"""The rows of a log as read by `log.read`, to compare columns with."""
+"""The rows of a log as read by `log.read`, as expected values for tests of columns."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +75,7 @@ def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any
 
 
 def plain(table: Any) -> list[dict[str, Any]]:
-    """Return rows with times as numbers."""
+    """Return the rows of a table, with times as numbers."""
     types = [pa.int64() if pa.types.is_timestamp(field.type) else field.type for field in table.schema]
     rows: list[dict[str, Any]] = table.cast(pa.schema(list(zip(table.column_names, types, strict=True)))).to_pylist()
     return rows

@@ -1,4 +1,4 @@
-"""Values that a program may assign to a field by mistake: of the wrong type, out of range, almost right."""
+"""Values that a program may assign to a field by mistake, of a wrong type, out of range, or slightly wrong."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -21,21 +21,21 @@ class _Number(IntEnum):
 
 
 class _Text(str):
-    """A string subclass."""
+    """A subclass of str."""
 
 
 class _Tuple(tuple[Any, ...]):
-    """A tuple subclass."""
+    """A subclass of tuple."""
 
 
 class _HasBytes:
-    """A class like a UUID of another library."""
+    """An object that resembles a UUID of another library."""
 
     bytes = b"0123456789"
 
 
 class _HasEncode:
-    """Not a string, but has `encode` like one."""
+    """An object that is not a string but has a method `encode`."""
 
     def encode(self) -> bytes:
         return b"text"
@@ -80,7 +80,7 @@ ODD_VALUES: Final = (*_NUMBERS, *_TEXTS, *_BUFFERS, *_COLLECTIONS, *_TAGS, *_OTH
 
 
 def with_odd_value(message: Any, random: Random) -> Any:
-    """Return a copy of `message` with one value, anywhere in it, replaced or deleted."""
+    """Return a copy of `message` in which one value, at any depth, is replaced or deleted."""
     return _struct(message, random)
 
 

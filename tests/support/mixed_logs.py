@@ -1,4 +1,4 @@
-"""Logs that mix batches of several magic values: a proposed format next to the formats it builds on."""
+"""Logs that mix batches of several magic values: a proposed format and the formats that it extends."""
 
 from itertools import combinations
 from pathlib import Path
@@ -20,14 +20,16 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A format, together with older formats that a log can hold next to it."""
+    """A format, and older formats that a log can contain in addition."""
 
     named: str
     older: tuple[str, ...]
 
     @property
     def formats(self) -> list[str]:
-        """Return the format of each batch: in rising order, then back down, and up again."""
+        """Return the format of each batch: from the oldest to the newest, then the previous format and the newest
+        again.
+        """
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:
@@ -61,7 +63,7 @@ def record(offset: int, format: str) -> Record:
 
 
 def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
-    """Return a batch for each format, as the format, its records, and its bytes."""
+    """Return the format, the records and the bytes of a batch for each format."""
     made = []
     for number, format in enumerate(formats):
         records = [record(number * size + index, format) for index in range(size)]
@@ -70,7 +72,7 @@ def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[t
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
-    """Write a partition of two segments that change format midway; return each record with its format."""
+    """Write a partition of two segments whose formats change midway, and return each record with its format."""
     folder.mkdir(parents=True)
     made = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)
@@ -81,5 +83,5 @@ def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[st
 
 
 def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
-    """Return each record with its format."""
+    """Return each record with the format of its batch."""
     return [(format, each) for format, records, _ in made for each in records]

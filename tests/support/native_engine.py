@@ -1,4 +1,4 @@
-"""The native engine if it is installed, even if it is not the engine in use."""
+"""The native engine if it is installed, even if another engine is in use."""
 
 from importlib import import_module
 from typing import Any
@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make formats, and messages used with the pure engine, choose their engine again; they cache the first choice."""
+    """Make formats, and messages used with the pure engine, choose their engine again; they cache the choice."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

@@ -1,4 +1,4 @@
-"""Print what an engine does with objects of every message. Tests run this in one process per engine, and compare.
+"""Print what an engine does with objects of every message. Tests run this program once per engine, and compare.
 
 The objects come from the golden bytes of each version, with one field at a time changed.
 """
@@ -18,7 +18,7 @@ from tagwire import Struct
 
 
 def changed_values(value: Any) -> list[Any]:
-    """Return replacements for a value: of its own type, of other types, and equal ones of other types."""
+    """Return replacements for a value: values of its own type, of other types, and equal values of other types."""
     found: list[Any] = [None, (), "x", 1.5, float("nan"), -0.0, 0.0]
     if isinstance(value, tuple):
         found += [list(value), value[:-1], (*value, *value[:1])]

@@ -16,7 +16,7 @@ from written_logs import arrow_rows
 
 
 class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
-    """Files in memory, each with an ETag. Lists requests as strings."""
+    """An in-memory file system whose files have ETags. `requests` lists the requests as strings."""
 
     protocol = "counted"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -88,7 +88,7 @@ class _Refused(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """A file system like S3's that honors conditional writes. A test may make requests fail, by number and kind."""
+    """A file system with S3's conditional writes. A test may make requests fail, by number and kind."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -171,7 +171,7 @@ class ConditionalFileSystem(CountedFileSystem):
 
 
 def conditional() -> Any:
-    """Return the file system, emptied."""
+    """Return an empty `ConditionalFileSystem`."""
     fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
     ConditionalFileSystem.store.clear()
     ConditionalFileSystem.requests.clear()
@@ -180,7 +180,7 @@ def conditional() -> Any:
 
 
 def counted() -> Any:
-    """Return the file system, emptied."""
+    """Return an empty `CountedFileSystem`."""
     fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
     CountedFileSystem.store.clear()
     CountedFileSystem.requests.clear()
@@ -189,12 +189,12 @@ def counted() -> Any:
 
 
 def offsets(path: str, **options: Any) -> list[int]:
-    """Return the offsets that a read returns."""
+    """Return the offsets that a read of the path returns."""
     return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
 class _Cut:
-    """A WSGI application that cuts some bodies in half, but sends the headers of the full ones."""
+    """A WSGI application that truncates some bodies to half of the length in their headers."""
 
     def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
         self.app, self.cuts, self.numbers = app, cuts, count()
@@ -207,9 +207,9 @@ class _Cut:
 
 @contextmanager
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
-    """Start an S3 server on loopback; yield its storage options and the list of requests it receives.
+    """Start an S3 server on loopback. Yield its storage options and a list that collects the requests.
 
-    `cuts` selects GET requests by number; for these, the connection closes after half the body.
+    `cuts` selects GET requests by number, for which the connection closes after half the body.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler

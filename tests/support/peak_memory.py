@@ -1,7 +1,7 @@
-"""Report peak memory, for programs that tests start.
+"""Report the peak memory of programs that tests start.
 
-It reads /proc because `ru_maxrss` of a new process includes its parent's memory: in a test suite of hundreds of
-megabytes, growth would not show.
+The peak is read from /proc, because `ru_maxrss` of a new process includes its parent's memory. In a test suite of
+hundreds of megabytes, `ru_maxrss` would not show any growth.
 """
 
 import inspect

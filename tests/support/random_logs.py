@@ -1,4 +1,4 @@
-"""Random logs from a seed: partitions with transactions, tombstones and old formats."""
+"""Make random logs from a seed: partitions with transactions, tombstones and old formats."""
 
 import os
 from pathlib import Path
@@ -50,7 +50,7 @@ class RandomLog:
         return records
 
     def old(self, magic: str) -> None:
-        """Append messages, alone or in a wrapper."""
+        """Append messages of an old format, alone or in a wrapper."""
         records = [each.replace(headers=()) for each in self.records()]
         if magic == "v0":
             records = [each.replace(timestamp=-1) for each in records]
@@ -61,8 +61,9 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a batch without producer id (0), of an idempotent producer (1, 2) or a transaction (3 to 5), or end
-        one."""
+        """Append a plain batch (0), a batch of an idempotent producer (1, 2) or a transaction (3 to 5), or end a
+        transaction.
+        """
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)
@@ -90,7 +91,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """Append a transaction marker; newer transaction versions also raise the epoch."""
+        """Append a transaction marker. In newer transaction versions, the marker also raises the epoch."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1
@@ -102,7 +103,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """Write segments of up to `most` batches with different modification times; return their base offsets."""
+        """Write segments of up to `most` batches with different modification times, and return their base offsets."""
         folder.mkdir(parents=True)
         transactions, rules = Transactions(), BatchRules([])
         bases, left = [], list(self.batches)

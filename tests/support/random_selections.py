@@ -1,4 +1,4 @@
-"""Random paths, new values for their targets, and the expected rewrite: decode, change, encode."""
+"""Random paths, new values for their targets, and the expected rewrite by decoding, changing and encoding."""
 
 from random import Random
 from typing import Any
@@ -10,11 +10,11 @@ __all__ = ["Refused", "changed", "random_paths", "with_rows"]
 
 
 class Refused(Exception):
-    """A new value that does not fit into the message."""
+    """Raised for a new value that does not fit into the message."""
 
 
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
-    """Return one to four paths that do not overlap, often siblings, so that they share an array."""
+    """Return one to four paths that do not overlap. Many are siblings, so that they share an array."""
     first = _random_path(cls, random)
     paths = [first]
     owner, _, _ = first.rpartition(".")
@@ -52,7 +52,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Return another value, or the same one; mostly one that the field accepts."""
+    """Return another value or the same value. The field accepts most of the values."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))
@@ -81,7 +81,7 @@ def _others(value: Any, random: Random) -> list[Any]:
 
 
 def _copied(value: Struct) -> Struct:
-    """Return a copy of a struct. `replace` would turn arrays into tuples, and these values may not be arrays."""
+    """Return a copy of a struct. `replace` would turn arrays into tuples, and a wrong value may not be an array."""
     other = type(value)()
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))
@@ -89,7 +89,9 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Return the message with the values of `rows` set on its objects. Raises Refused."""
+    """Set the values of `rows` on the message's objects and return the message. Raise `Refused` if a value does not
+    fit.
+    """
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]
@@ -158,7 +160,7 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
 
 
 def encoded(message: Any, version: int) -> bytes | EncodeError:
-    """Return the message's bytes, or the error message."""
+    """Return the bytes of the message, or the error."""
     try:
         data: bytes = message.encode(version)
     except EncodeError as error:

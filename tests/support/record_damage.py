@@ -1,6 +1,6 @@
 """Damage batches on purpose, with lengths and checksums corrected, so that readers look inside.
 
-Also odd values for the attributes of records. Seeded, so that every run does the same.
+Also make records with invalid or unusual attributes. Seeds make every run the same.
 """
 
 import struct
@@ -52,7 +52,7 @@ def records_for(format: str, random: Random, count: int) -> list[Record]:
 
 
 def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield batches or messages of the format with any kind of damage, but mostly with a valid checksum."""
+    """Yield batches or messages of the format with any kind of damage, most of them with a valid checksum."""
     known = format_of(format)
     for _ in range(count):
         codec = random.choice(_CODECS)
@@ -66,7 +66,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
 
 
 def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield a record with 300 headers, damage in the last ones or after them, and a valid checksum."""
+    """Yield a record with 300 headers, damage in or after the last headers, and a valid checksum."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
     whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()
@@ -105,12 +105,12 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         header[name] = number if format.fields.get("attributes") is not format.root.items[0] else header[name]
     try:
         return format.encode_header(header)
-    except EncodeError:  # a header that no writer makes
+    except EncodeError:  # a header that writers reject
         return data
 
 
 def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    """Damage messages; in a wrapper, the inner ones."""
+    """Damage messages. In a wrapper, damage the inner messages."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
     header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
@@ -130,7 +130,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Damage a message after its first 16 bytes, which hold offset, size and checksum in every format."""
+    """Damage a message after its first 16 bytes, which contain offset, size and checksum in every format."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 
@@ -140,14 +140,14 @@ def _resealed(message: bytes) -> bytes:
 
 
 class _Index:
-    """Can be used as an integer."""
+    """An object that can be used as an integer."""
 
     def __index__(self) -> int:
         return 5
 
 
 class _Int(int):
-    """An int subclass."""
+    """A subclass of int."""
 
 
 _ODD: Final[dict[str, tuple[Any, ...]]] = {
@@ -165,7 +165,7 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def odd_records(format: str, random: Random) -> list[Record]:
-    """Return records, some with attributes that are invalid or only look odd."""
+    """Return records, some of them with attributes that are invalid or unusual but valid."""
     records = records_for(format, random, random.randrange(1, 4))
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(list(_ODD))

@@ -1,4 +1,4 @@
-"""Small releases for tests of the archive: specs, jars with specs, and releases as read by the importer."""
+"""Make small releases for tests of the archive: specs, jars with specs, and releases as the importer reads them."""
 
 import json
 import zipfile
@@ -20,7 +20,7 @@ def field(name: str, type: str = "int32", versions: str = "0+", **keys: Any) -> 
 
 
 def data(versions: str, *fields: Spec, name: str = "FooData", flexible: str = "none", **keys: Any) -> Spec:
-    """Return a valid spec of kind data in normal form."""
+    """Return a valid spec of the kind `data` in normal form."""
     header = {"type": "data", "name": name, "validVersions": versions, "flexibleVersions": flexible}
     spec = normal_form({**header, "fields": list(fields), **keys})
     problems = read_spec(canonical_text(spec)).problems
@@ -34,7 +34,7 @@ def keyed(kind: str, key: int, name: str, versions: str, *fields: Spec, **keys: 
 
 
 def release(name: str, *specs: Spec, component: str = "clients") -> Release:
-    """Return a release with one source of one component."""
+    """Return a release with one source from one component."""
     found = tuple(ImportedSpec(spec["name"], component, spec, f"{name}/{spec['name']}.json") for spec in specs)
     return Release(name, (SpecSource(Path(f"kafka-{component}-{name}.jar"), found),))
 

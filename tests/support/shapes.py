@@ -1,7 +1,7 @@
-"""A small protocol with shared structs: `Point` in three versions, and `Line`, which holds points.
+"""A small protocol with shared structs: `Point` in three versions, and `Line`, which contains points.
 
-Bytes written by hand: numbers are big-endian; a string has an int16 length or, in flexible versions, a compact length
-(the length plus one); in flexible versions, a tagged section follows each struct.
+The bytes are computed by hand. Numbers are big-endian. A string has an int16 length or, in flexible versions, a compact
+length (the length plus one). In flexible versions, each struct ends with a tag section.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A small project with its own specs, as a user of the generator would have."""
+"""Create a small project with its own specs, as a user of the generator would have."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ output = "src"
 
 
 def spec(name: str, **changes: Any) -> dict[str, Any]:
-    """Return a valid spec; the end of its name determines its kind."""
+    """Return a valid spec. The end of its name determines its kind."""
     fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
     whole = {
         "apiKey": 7,
@@ -48,7 +48,7 @@ def edit_spec(root: Path, name: str, before: str, after: str) -> None:
 
 
 def make_project(root: Path) -> Path:
-    """Create pyproject.toml and two specs; nothing is generated yet."""
+    """Create pyproject.toml and two specs, without generating code."""
     (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")

@@ -1,4 +1,4 @@
-"""A terminal for `tagwire` commands, to see what a user would see."""
+"""A terminal for `tagwire` commands, to check what a user would see."""
 
 import os
 import pty
@@ -32,7 +32,7 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Use a program on a terminal of 80 columns; return its exit code and everything it wrote.
+    """Run a program on a terminal of 80 columns. Return its exit code and everything that it wrote.
 
     The keys are pressed once `seen` appears.
     """
@@ -61,12 +61,12 @@ def _read_to_end(master: int) -> bytes:
 def _some(master: int) -> bytes:
     try:
         return os.read(master, 65536)
-    except OSError:  # Linux's report that the other end is closed
+    except OSError:  # Linux's error if the other end is closed
         return b""
 
 
 def screen(text: str) -> str:
-    """Return what remains visible above the cursor after the output `text`; progress bars are drawn and erased."""
+    """Return the lines above the cursor that remain visible after the output `text`, without erased progress bars."""
     rows, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if part == "\n":

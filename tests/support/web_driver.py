@@ -1,4 +1,4 @@
-"""A headless Chromium for tests, over the WebDriver protocol of chromedriver."""
+"""A headless Chromium for tests, controlled through the WebDriver protocol of chromedriver."""
 
 import base64
 import http.server
@@ -21,7 +21,7 @@ __all__ = ["Browser", "browser", "served", "why_not"]
 
 
 def why_not() -> str:
-    """Return why there is no browser to test with, or ""."""
+    """Return why there is no browser to test with, or an empty string."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return (
         f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
@@ -38,17 +38,17 @@ class Browser:
         return _request(f"{self._session}/{path}", body)
 
     def open(self, url: str) -> None:
-        """Open a page and wait until it is loaded. Drops console messages of earlier pages."""
+        """Open a page, wait until it is loaded, and drop the console messages of earlier pages."""
         self._call("url", {"url": "about:blank"})  # forces a load even if only the part after # differs
         self.errors()
         self._call("url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Return the value returned by the body of a JavaScript function."""
+        """Run a JavaScript function with this body, and return its result."""
         return self._call("execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any, seconds: float = 60) -> Any:
-        """Wait for a script to return a true value, and return it."""
+        """Wait until a script returns a true value, and return that value."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
             assert time.monotonic() < end, f"after {seconds} seconds still not: {script}"
@@ -56,7 +56,7 @@ class Browser:
         return found
 
     def errors(self) -> list[str]:
-        """Return new console errors since the last call: script errors, and files that failed to load."""
+        """Return the console errors since the last call: script errors, and files that failed to load."""
         rows = self._call("se/log", {"type": "browser"})
         return [row["message"] for row in rows if row["level"] == "SEVERE"]
 
@@ -129,7 +129,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """Serve a folder over HTTP on loopback; yield its URL, with a trailing slash."""
+    """Serve a folder over HTTP on loopback. Yield the URL, with a trailing slash."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""A small hand-written package, laid out as the generator would."""
+"""A small hand-written package with the layout of generated packages."""
 
 from tagwire.frames.registry import Registry
 

@@ -1,4 +1,4 @@
-"""The base of hand-written messages, which have no generated serializers and don't need them."""
+"""The base class of hand-written messages, which have no generated serializers."""
 
 from tagwire.message import Message
 

@@ -27,7 +27,7 @@ class Rack(Struct, metaclass=data_class):
 
 
 class PollRequest(Sample, metaclass=data_class):
-    """v0: topics, urgent, ratio, payload; v1 adds max_wait_ms (ignorable), quota; v2 is flexible; v3 is unstable."""
+    """v0: topics, urgent, ratio, payload. v1 adds max_wait_ms (ignorable) and quota. v2 is flexible, v3 unstable."""
 
     topics: ArrayOrNone[PollTopic] = field("Topics", "[]PollTopic", "0+", default=(), nullable="1+")
     urgent: bool = field("Urgent", "bool", "0+", default=False)
@@ -55,7 +55,7 @@ class PollRequest(Sample, metaclass=data_class):
 
 
 class PollResponse(Sample, metaclass=data_class):
-    """Answers versions that the peer does not support in version 0 with error 35; its header is always version 0."""
+    """A response whose header always has version 0. Version 0 with error 35 answers unsupported request versions."""
 
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     names: Array[str] = field("Names", "[]string", "0+", default=())
@@ -72,7 +72,7 @@ class PollResponse(Sample, metaclass=data_class):
 
 
 class WipeRequest(Sample, metaclass=data_class):
-    """No fields, only version 1, and not stable."""
+    """A request without fields, with version 1 only, which is unstable."""
 
     NAME = "WipeRequest"
     KIND = "request"

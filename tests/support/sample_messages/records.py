@@ -1,4 +1,4 @@
-"""A coordinator's key and value, and a record of a metadata log."""
+"""The key and value of a coordinator record, and a record of a metadata log."""
 
 from __future__ import annotations
 
