@@ -49,8 +49,7 @@ PROSE = {
 OF_OTHERS = {"Python.h", "malloc.h", "pyproject.toml"}
 
 
-def test_files_that_documents_and_comments_name_exist() -> None:
-    """Check file names in documents and comments. A name, with or without folders, must be the end of a path."""
+def test_files_named_in_documents_and_comments_exist() -> None:
     there = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "data" not in path.parts]
     paths = [path.relative_to(ROOT) for path in (*there, *ROOT.glob("*"))]
     known = {"/".join(path.parts[start:]) for path in paths for start in range(len(path.parts))} | OF_OTHERS

@@ -112,7 +112,6 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.skipif("TAGWIRE_BROKER" not in os.environ, reason="make test-broker starts a broker")
 def test_examples_with_a_real_broker() -> None:
-    """Check that the broker page without its mock peer prints the same output with a real broker."""
     from tagwire import PeerConnectionError, connect
     from tagwire_messages import registry
 

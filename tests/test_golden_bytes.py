@@ -54,8 +54,7 @@ def check(cls: type[tagwire.Message], golden: Golden) -> None:
     assert refused.value.offset == len(data)
 
 
-def test_a_golden_file_can_fail(tmp_path: Path) -> None:
-    """Check that a single changed byte and a single changed value are both detected."""
+def test_changed_bytes_and_values_are_detected(tmp_path: Path) -> None:
     text = file_of("HeartbeatResponse").read_text(encoding="utf-8")
     golden = next(read_file(file_of("HeartbeatResponse")))
     first = parse_annotated(golden.annotation)[:2].hex(" ")

@@ -167,8 +167,7 @@ def test_optional_values_in_a_version_without_optional_fields() -> None:
         kip482.FooRequest(max_wait_ms=1).encode(2)
 
 
-def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
-    """Check the reading of the draft in which lengths include the two bytes of the tag."""
+def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
     spec = {
         "type": "data",
         "name": "Counted",

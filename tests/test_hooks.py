@@ -168,8 +168,7 @@ class TestThroughPreCommit:
         edit_spec(repository.root, "PlainData", "Number", "Nonce")
         assert "staged with other content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
 
-    def test_what_is_staged_is_compared(self, repository: Repository) -> None:
-        """Check a commit in which half of a change is staged, although the files on disk are complete."""
+    def test_half_of_a_change_is_staged(self, repository: Repository) -> None:
         hook = repository.root / ".git/hooks/pre-commit"
         hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check --staged\n")
         hook.chmod(0o755)
@@ -185,7 +184,7 @@ class TestThroughPreCommit:
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
-    def test_modules_that_git_ignores(self, repository: Repository) -> None:
+    def test_modules_ignored_by_git(self, repository: Repository) -> None:
         """Check projects that generate code at build time and don't commit the modules."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
@@ -229,10 +228,7 @@ class TestThroughPreCommit:
         assert "files were modified by this hook" in repository.hook("tagwire-fmt", fails=True)
         assert spec.read_text(encoding="utf-8") == formatted
 
-    def test_what_is_staged_counts(self, repository: Repository) -> None:
-        """Check that hooks ignore an unstaged spec, even an invalid one, and accept another spec staged with its
-        classes.
-        """
+    def test_unstaged_changes_are_ignored(self, repository: Repository) -> None:
         edit_spec(repository.root, "PingRequest", '"Nonce", "type": "int64", "versions": "0+"', "NEW")
         edit_spec(repository.root, "PingRequest", "NEW", '"Nonce", "about": "x", "type": "int64", "versions": "0+"')
         repository.run(SCRIPTS / "tagwire", "generate")

@@ -152,7 +152,7 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
-def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> None:
+def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
     """Check that nothing crashes; any result is allowed. Only AddressSanitizer makes this test conclusive."""
     for _ in range(20):
         message = metadata(0)
@@ -203,8 +203,7 @@ def test_default_comparisons_that_change_the_message() -> None:
     assert message.encode(16) == messages.FetchResponse().encode(16)
 
 
-def test_threads_share_what_is_made_on_first_use() -> None:
-    """Check eight threads that use a new class at the same moment."""
+def test_threads_use_a_new_class_at_the_same_moment() -> None:
     for _ in range(20):
         cls: Any = type("Fresh", (messages.MetadataResponse,), {"__slots__": ()})
         data = metadata(3).encode(12)

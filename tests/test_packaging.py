@@ -127,8 +127,7 @@ def engines_in(wheel: Path) -> set[str]:
 
 
 @pytest.mark.package
-def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> None:
-    """Check that a wheel contains an engine if and only if this test's own installation does."""
+def test_wheel_has_an_engine_if_this_installation_has_one(wheel: Path) -> None:
     if Plan is None:
         assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
     else:
@@ -167,7 +166,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 
 @native
 @pytest.mark.package
-def test_an_engine_that_does_not_compile(tmp_path: Path) -> None:
+def test_engine_that_does_not_compile(tmp_path: Path) -> None:
     """Check that the build gives a pure wheel with a warning, or fails if an engine is required."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
@@ -218,7 +217,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 
 @pytest.mark.package
-def test_the_wheel_says_where_all_is(wheel: Path) -> None:
+def test_readme_of_the_wheel_has_no_relative_links(wheel: Path) -> None:
     """Check that the README has no relative links, because a package index shows it outside the repository."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -244,8 +243,7 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 
 
 @pytest.mark.package
-def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
-    """Follow docs/tutorial.md from an empty folder to a custom protocol over a socket."""
+def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
     # Use this environment's libraries without its .pth files, so that tagwire itself comes from the wheel.
     libraries = sysconfig.get_path("purelib")
     path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
@@ -319,7 +317,7 @@ def project() -> Any:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def test_any_black_will_do_and_ours_is_pinned() -> None:
+def test_black_is_not_pinned_in_the_extra() -> None:
     """Check that black's version is not pinned in the extra, which would conflict with projects that pin black
     themselves.
     """

@@ -206,7 +206,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
         cls.from_json({**form, "many": ["x"]}, version)
 
 
-def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
+def test_native_json_reader_and_a_field_of_another_version(tmp_path: Path) -> None:
     """Check that the native JSON reader, which plans all fields of a class, handles fields missing from the version."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
     given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
@@ -328,8 +328,7 @@ def test_views_of_templates(kind: str) -> None:
     assert isinstance(json.loads(view.rows[0].default), str | int)
 
 
-def test_wireshark() -> None:
-    """Check that Wireshark shows the values of an unknown type as bytes."""
+def test_wireshark_shows_bytes_of_an_unknown_type() -> None:
     templates = folder("templates") / "targets" / "wireshark"
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), trim_blocks=True, lstrip_blocks=True)
     page = environment.get_template("message.lua.jinja")

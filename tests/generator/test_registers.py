@@ -134,8 +134,7 @@ def test_the_ranges_of_the_proposal_have_no_gap() -> None:
 @pytest.mark.parametrize(
     "path", ["Task.sttae", "Nope.state", "Task.note", "*.sttae", "*.rows.state", "Task.mood", "Task.state", "*.state"]
 )
-def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
-    """Check that `validate` and `generate` report the same line, wherever the register is."""
+def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -> None:
     fields = [
         {"name": "State", "type": "int8", "versions": "0+"},
         {"name": "Note", "type": "string", "versions": "0+"},
@@ -163,7 +162,7 @@ def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
         assert [(each.rule, each.file, each.line) for each in problems] == [("TW016", *place)]
 
 
-def test_an_entry_names_its_constant() -> None:
+def test_names_of_constants() -> None:
     """Check that `µg` must have an explicit constant: non-ASCII letters become underscores, which would give `_G`."""
     spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
     result = read_spec(json.dumps(spec)).register

@@ -357,7 +357,7 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
-def test_a_float_equals_its_default_by_its_bits(package: Any, value: float, engine: str) -> None:
+def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: str) -> None:
     """Check that object comparison, versions without the field, omitted tagged fields, and columns all compare bits."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}

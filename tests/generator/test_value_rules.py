@@ -326,7 +326,7 @@ def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> 
         package.Parcel.from_json(form, version)
 
 
-def test_a_part_of_the_key_that_a_version_lacks_does_not_count(package: Any) -> None:
+def test_key_fields_missing_from_a_version_are_ignored(package: Any) -> None:
     """Check that two stops in one city have equal keys in version 1, which has no gates."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)

@@ -54,7 +54,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_bytearray_that_somebody_trims(reader: str) -> None:
+def test_bytearray_truncated_meanwhile(reader: str) -> None:
     """Check truncation at each call and return of Python code, where another thread could run."""
     data, read = READERS[reader]
     wanted = read(data)

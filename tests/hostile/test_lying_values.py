@@ -92,7 +92,7 @@ class Fooling:
     __class__ = PartitionData  # type: ignore[assignment]
 
 
-def test_a_descriptor_and_a_false_class() -> None:
+def test_properties_reject_objects_of_other_classes() -> None:
     """Check that properties of lazy default structs, which read memory at fixed offsets, reject objects of other
     classes.
     """
@@ -158,7 +158,7 @@ def changes(message: Any, stop: threading.Event) -> Iterator[None]:
         yield
 
 
-def test_another_thread_changes_the_message() -> None:
+def test_another_thread_changes_the_message_while_it_is_encoded() -> None:
     """Check that only a TagwireError may be raised; the resulting bytes don't matter."""
     message = messages.MetadataResponse()
     message.topics = ()

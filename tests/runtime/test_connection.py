@@ -88,7 +88,7 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
 
 
 @pytest.mark.parametrize("lists", [True, False])
-def test_an_older_peer_is_asked_again(lists: bool) -> None:
+def test_older_peer_gets_another_request(lists: bool) -> None:
     """Check KIP-511's fallback: the response to an unknown version has version 0, and may list supported versions."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")

@@ -346,7 +346,7 @@ def test_a_pair_that_is_not_in_step(project: Path) -> None:
 
 
 @pytest.mark.parametrize("by_git", [False, True])
-def test_what_a_lock_or_a_revision_remembers_is_kept(project: Path, by_git: bool) -> None:
+def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) -> None:
     """Check that a new version does not reuse version 3 and tag 5, which were released and later removed."""
     released = (
         REQUEST.replace('"0-2"', '"0-3"')

@@ -72,8 +72,7 @@ def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> N
 
 
 @pytest.mark.parametrize("folder", ["", "headers"])
-def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
-    """Check proofs for specs in a folder, in files, in git, in a lock file, and in a lock file with cached results."""
+def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     add_headers(project, folder)
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('lock = "lock.json"\n')

@@ -54,8 +54,7 @@ def test_the_committed_captures() -> None:
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
 
 
-def test_without_a_file() -> None:
-    """Check that the sample shipped with tagwire is part of the committed captures."""
+def test_shipped_sample_is_part_of_the_captures() -> None:
     done = CliRunner().invoke(app, ["demo"])
     assert done.exit_code == 0 and "Decoded 450 frames strictly and encoded them to the same bytes" in done.stdout
     sample, whole = (

@@ -131,8 +131,7 @@ def test_setting_fields_of_a_message() -> None:
     assert messages.MetadataResponse.decode(empty, 12).brokers == ()
 
 
-def test_texts_stay_texts() -> None:
-    """Check that a number, "null" or base64 is stored unchanged in a string or bytes field."""
+def test_values_of_string_and_bytes_fields_are_not_interpreted() -> None:
     done = run("set", "MetadataResponse", "12", "cluster_id=null", stdin=BODY)
     assert messages.MetadataResponse.decode(done.stdout_bytes, 12).cluster_id == "null"
     body = messages.SaslAuthenticateRequest().encode(2)
@@ -175,8 +174,7 @@ def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text
     assert "Traceback" not in done.stderr
 
 
-def test_captured_traffic_with_its_client_ids_and_hosts_set(tmp_path: Path) -> None:
-    """Check that `set` on each captured frame gives the same bytes as decoding, changing and encoding the message."""
+def test_set_on_captured_frames_equals_decode_change_encode(tmp_path: Path) -> None:
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
         captured: list[dict[str, Any]] = [json.loads(row) for row in rows]
     sent = [bytes.fromhex(row["hex"]) for row in captured if row["dir"] == "req" and row["api_key"] == 3]

@@ -87,12 +87,7 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
 @ENCODINGS
 @pytest.mark.parametrize("good", [0, 40])
 @pytest.mark.parametrize("engine", ["python", ""])
-def test_what_stands_before_a_fault_is_printed_before_it(
-    tmp_path: Path, form: list[str], good: int, engine: str
-) -> None:
-    """Check that records before an error, in the same or an earlier batch, precede the error message on a shared
-    stream.
-    """
+def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[str], good: int, engine: str) -> None:
     path = tmp_path / "a.log"
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
@@ -140,8 +135,7 @@ TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
         if {"timestamp_type", "producer_id"} & settings.keys() <= {*format_of(name).fields, *format_of(name).bits}
     ],
 )
-def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) -> None:
-    """Check that lines written by the optimized code match the properties of the batch, in every format."""
+def test_lines_match_the_properties_of_their_batch(tmp_path: Path, format: str, how: str) -> None:
     path = tmp_path / 'a "quoted" é.log'
     time = 7 if "base_timestamp" in format_of(format).fields else -1
     path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())

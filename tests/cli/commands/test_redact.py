@@ -105,8 +105,7 @@ def test_real_captures() -> None:
     assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, made, strict=True))
 
 
-def test_the_whole_lines_of_a_capture_that_was_cut_off() -> None:
-    """Check that complete lines of a truncated archive are read, as in a recording that is still in progress."""
+def test_complete_lines_of_a_truncated_capture_are_read() -> None:
     row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
     done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
     assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
@@ -161,7 +160,7 @@ UNKNOWN_TOKEN = {
     ("--request", UNKNOWN_LOGIN, ()), ("--request", UNKNOWN_LOGIN, ("--html",)),
     ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
 ])  # fmt: skip
-def test_explain_hides(kind: str, data: bytes, form: tuple[str, ...]) -> None:
+def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) -> None:
     """Check that secrets are hidden, even in frames whose version is unknown to the package."""
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden

@@ -186,9 +186,7 @@ def test_commands_of_a_project_where_there_is_none(
     assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` creates one\n"
 
 
-def test_specs_in_the_folder_itself_are_read_beside_message_specs_without_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a folder without settings. With settings, the folder would be a project root, whose other JSON files are
     not specs.
     """

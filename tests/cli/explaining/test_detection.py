@@ -64,8 +64,7 @@ def test_hex_as_arguments(words: list[str]) -> None:
     assert result.exit_code == 0 and result.stdout.startswith("# hex, 32 bytes\n# request ApiVersionsRequest v3: ")
 
 
-def test_logs(tmp_path: Path) -> None:
-    """Check that segments are recognized by name, log folders by their segments, and batches by their bytes."""
+def test_logs_are_recognized(tmp_path: Path) -> None:
     for partition, base in ((0, 0), (1, 5)):
         folder = tmp_path / f"orders-{partition}"
         folder.mkdir()
@@ -89,8 +88,7 @@ def test_what_nothing_reads_completely() -> None:
     assert "stops at" in result.stdout
 
 
-def test_a_command_in_a_hint_reads_the_same_input() -> None:
-    """Check that the command listed with each candidate works on the same input."""
+def test_suggested_commands_read_the_same_input() -> None:
     data = messages.HeartbeatResponse().encode(4).hex()
     shown = run(data, "--package", "tagwire_messages")
     parts = (line.partition("tagwire explain ") for line in shown.stdout.splitlines())

@@ -265,7 +265,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
     assert run("--capture", "--port", "9093", stdin=data).stdout == ""
 
 
-def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
+def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
     """Check that the gap is shown in place, the exit status is 1, and later requests still identify their responses."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]

@@ -32,7 +32,7 @@ def test_a_case_is_judged_as_its_bytes_are(row: dict[str, Any]) -> None:
     assert breaks(row) is (judgement.startswith(("bad", "lint")) or "bad here" in judgement)
 
 
-def test_where_kafkas_checker_errs() -> None:
+def test_counts_of_errors_of_kafkas_checker() -> None:
     """Check the counts that docs/evolution.md publishes."""
     accepted = {row["name"] for row in ROWS if row["kafka_checker_patched"] == "accept"}
     broken = {row["name"] for row in ROWS if breaks(row)}

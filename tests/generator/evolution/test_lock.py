@@ -189,7 +189,7 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
-def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
+def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
     """Check that an invalid field in a lock file is reported like an invalid spec, and by `tagwire lock` as well."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'

@@ -253,7 +253,7 @@ def test_a_summary_survives_json() -> None:
     }
 
 
-def test_elements_of_arrays_take_bytes() -> None:
+def test_array_elements_take_at_least_one_byte() -> None:
     """Check that array elements may be empty structs only if each contains a tag section or a buffer."""
 
     def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:

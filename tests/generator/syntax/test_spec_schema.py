@@ -56,14 +56,12 @@ def test_words_are_those_of_the_model() -> None:
     assert kinds["entityType"]["enum"] == ["unknown", *ENTITY_TYPES, None]
 
 
-def test_canonical_text_has_a_form_for_every_key() -> None:
-    """Check that `tagwire fmt` can write every key that the reader accepts and the generator uses."""
+def test_fmt_can_write_every_key() -> None:
     for place in ("message", "import", "struct", "field", "optionalField"):
         assert list(canonical._keys(place)) == list(properties(place))
 
 
-def test_a_key_that_the_model_lacks_fails_at_once() -> None:
-    """Check that a key missing from the model raises an error, instead of being accepted and lost."""
+def test_key_missing_from_the_model_raises() -> None:
     with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
         keys_of(
             "message",
@@ -186,15 +184,13 @@ def test_each_key_is_among_those_that_change_the_model() -> None:
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 
-def test_one_key_is_accepted_without_effect() -> None:
-    """Check a key that Kafka's generator accepts in structs and ignores."""
+def test_key_that_kafka_ignores_is_accepted_without_effect() -> None:
     text = RELEASED["struct"]
     with_key = text.replace("§", ', "deprecatedVersions": "1"')
     assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
 
 
-def test_a_spec_may_name_its_schema() -> None:
-    """Check that tagwire ignores $schema, which editors use, and keeps it at the top."""
+def test_schema_key_is_ignored_and_kept_at_the_top() -> None:
     text = RELEASED["message"].replace("§", "")
     named = text.replace('"name": "Foo"', '"name": "Foo", "$schema": "spec.schema.json"')
     assert read_spec(named).message == read_spec(text).message is not None

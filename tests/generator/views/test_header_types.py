@@ -157,8 +157,7 @@ def test_a_package_without_headers(packages: dict[str, ModuleType]) -> None:
         packages["bare"].OrderRequest.decode_frame(b"")
 
 
-def test_classes_are_what_they_were(packages: dict[str, ModuleType]) -> None:
-    """Check that header types, which are visible only to type checkers, do not change the classes at run time."""
+def test_header_types_do_not_change_the_classes_at_run_time(packages: dict[str, ModuleType]) -> None:
     traced = packages["traced"]
     cls = traced.OrderRequest
     assert cls.__bases__ == (Message,) and isinstance(cls(), Message) and issubclass(cls, Message)
@@ -181,8 +180,7 @@ def test_generating_again_changes_nothing(folder: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_a_header_that_comes_later_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that adding a header updates the cached modules of messages."""
+def test_added_header_updates_cached_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     specs = tmp_path / "late_specs"
     specs.mkdir()

@@ -107,8 +107,7 @@ def test_uuids_of_all_kinds() -> None:
         arrow.encode_column(short, response.MetadataResponse, 12)
 
 
-def test_structs_of_structs_in_the_middle_of_their_buffers() -> None:
-    """Check that the offset of a struct array also applies to its children."""
+def test_offset_of_a_struct_array_applies_to_its_children() -> None:
     request = kip482.FooRequest
     origin = type(request().origin)
     rows = [request(origin=origin(host=host), user_agent=host) for host in ("a", "b", "c", "d")]
@@ -145,8 +144,7 @@ def test_with_polars() -> None:
     assert pl.Series(arrow.encode_column(made, messages.MetadataResponse, pl.Series([12]))).to_list() == [topics]
 
 
-def test_tables(engine: str) -> None:
-    """Check that every library treats structs as table rows, in both directions."""
+def test_structs_are_table_rows_in_every_library(engine: str) -> None:
     table = pa.table({"group_id": ["g", "h"], "member_id": ["m", "n"]})
     expected = [C(group_id="g", member_id="m").encode(8), C(group_id="h", member_id="n").encode(8)]
     for rows in (table, pl.DataFrame(table), table.to_batches()[0]):

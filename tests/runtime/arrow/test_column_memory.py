@@ -168,8 +168,7 @@ def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
 
 @pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
 @pytest.mark.parametrize("errors", ["raise", "null", "column"])
-def test_damaged_lists(bad: list[int], errors: Any) -> None:
-    """Check that list offsets that decrease or exceed the child array are rejected."""
+def test_invalid_list_offsets_are_rejected(bad: list[int], errors: Any) -> None:
     names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
     topics = HandMade(
         "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
@@ -187,14 +186,14 @@ def test_an_array_without_the_children_of_its_type() -> None:
         arrow.encode_column(request, C, 8)
 
 
-def test_text_that_is_no_utf8() -> None:
+def test_strings_that_are_not_utf8() -> None:
     """Check that tagwire validates UTF-8 in string arrays, because their producers may not."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
-def test_more_than_offsets_can_say() -> None:
+def test_limit_of_int32_offsets() -> None:
     """Check the limit of int32 offsets, lowered here, because reaching it would take two gigabytes of strings."""
     decoder = new_decoder()
     decoder.most = 20
@@ -231,7 +230,6 @@ def test_counts_that_lie_cost_nothing() -> None:
 
 
 def test_memory_of_the_worst_arrays() -> None:
-    """Check that peak memory per input byte is bounded, even for arrays of the elements that cost the most memory."""
     for bait in worst_baits(messages.registry)[:25]:
         size = 50_000
         rows = pa.array([bait.message(size).encode(bait.version)])

@@ -174,7 +174,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
             call(data, C, 8, errors="ignore")  # type: ignore[arg-type]
 
 
-def test_zero_keeps_its_sign_in_a_lenient_row() -> None:
+def test_negative_zero_in_a_leniently_decoded_row() -> None:
     """Check -0.0 in a row that requires lenient decoding: its boolean is a byte of 2, which strict decoding rejects."""
     op = OpData(key="k", value=-0.0, remove=True)
     data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
@@ -215,8 +215,7 @@ def test_encoding_refuses_what_row_by_row_is_refused() -> None:
     assert found[2] == {"value": None, "error": {"path": "group_id", "offset": None, "reason": reason}}
 
 
-def test_fields_that_a_version_lacks() -> None:
-    """Check fields that are missing from the version: values other than the default are rejected unless ignorable."""
+def test_fields_missing_from_a_version() -> None:
     data = pa.array([{"group_instance_id": None}, {"group_instance_id": "i"}])
     assert column(arrow.encode_column(data, C, 6, errors="null")) == [C().encode(6), None]
     static = pa.array([{"group_instance_id": "i"}])

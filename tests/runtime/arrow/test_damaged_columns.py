@@ -46,7 +46,7 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
-def test_one_odd_byte_at_each_place_of_texts_of_each_length(odd: bytes) -> None:
+def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
     """Check an unusual byte at each position: strings are processed in words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
@@ -106,7 +106,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_odd_values_are_refused_as_they_are_row_by_row() -> None:
+def test_odd_values_are_rejected_as_row_by_row() -> None:
     """Check odd values that an Arrow array of the message's type, or of a wider type, can hold."""
     random = Random(8)
     tried = refused = 0

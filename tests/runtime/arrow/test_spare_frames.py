@@ -115,8 +115,7 @@ def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
     assert filled_again > 10
 
 
-def test_other_columns_have_other_frames() -> None:
-    """Check that frames are not reused for another schema, even if the numbers of columns and rows are equal."""
+def test_frames_are_not_reused_for_another_schema() -> None:
     data = rows(Random(4), 10 * ROWS)
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)
@@ -149,7 +148,7 @@ def segment(path: Path, random: Random) -> Path:
     return file
 
 
-def test_logs_that_are_read_one_behind_the_other(tmp_path: Path) -> None:
+def test_logs_that_are_read_one_after_the_other(tmp_path: Path) -> None:
     """Check logs that are read one after the other: each has its own reader, which reuses the memory of the previous
     one.
     """

@@ -49,8 +49,7 @@ def test_error_codes_of_all_messages() -> None:
 
 
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
-def test_header_keys_of_kip_82(format: str) -> None:
-    """Check the names of header keys in the record formats with numeric keys, which the bundled register defines."""
+def test_names_of_numeric_header_keys(format: str) -> None:
     batch = build([Record(0, 1000, b"k", b"v", [(1, b"a"), (2100001, b"b"), (2100009, b"c")])], format).encode()
     [traced] = trace_batches(batch, format)
     keys = [line.split()[-2:] for line in annotate(traced, NOTE).splitlines() if "].key" in line]

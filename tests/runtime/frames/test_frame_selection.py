@@ -113,7 +113,7 @@ def test_selections_that_are_refused() -> None:
         registry.select_request(-5, "topics")
 
 
-def test_an_answer_in_the_fallback_version() -> None:
+def test_response_in_the_fallback_version() -> None:
     """Check the fallback: a broker that does not support the requested version replies in version 0 with error 35."""
     keys = registry.select_response(18, "error_code", "api_keys[].api_key")
     frame = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
@@ -127,8 +127,7 @@ def test_unsupported_versions() -> None:
         names.read(REQUEST[:2] + b"\0\x63" + REQUEST[4:])
 
 
-def test_every_metadata_response_with_its_hosts_rewritten() -> None:
-    """Check that each rewrite of bytes from Kafka's classes equals decoding, changing and encoding the message."""
+def test_rewrite_of_each_metadata_response_equals_decode_change_encode() -> None:
     hosts = tagwire.select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
     versions = set()
     for name in ("golden_vectors", "rand"):

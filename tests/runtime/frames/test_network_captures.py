@@ -80,8 +80,7 @@ def test_responses_alone_are_found_again_by_ids_that_ascend() -> None:
     assert len(gaps) == 1 and len(frames) >= 44
 
 
-def test_the_size_of_a_damaged_frame_says_where_the_next_begins() -> None:
-    """Check that the size of a damaged frame leads to the next frame without a search, even with an unknown API key."""
+def test_size_of_a_damaged_frame_leads_to_the_next_frame() -> None:
     unknown = (30).to_bytes(4, "big") + (999).to_bytes(2, "big") + bytes(28)
     packets = cut(request(1, "t" * 200) + unknown, 40)
     frames, gaps = read([SYN, *packets[:2], *packets[3:]])

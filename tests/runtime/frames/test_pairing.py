@@ -73,7 +73,7 @@ def test_a_limit_counts_only_requests_that_wait() -> None:
 @pytest.mark.parametrize(("waiting", "second", "want"), [
     ({}, 7, False), ({}, 8, True), ({7: 1, 8: 1}, 7, False), ({7: 2}, 7, True), ({7: 1, 8: 1}, 8, True),
 ])  # fmt: skip
-def test_whether_one_response_follows_another(waiting: dict[int, int], second: int, want: bool) -> None:
+def test_correlation_ids_of_consecutive_responses(waiting: dict[int, int], second: int, want: bool) -> None:
     """Check that IDs must ascend if no request is known, and otherwise repeat at most as often as pending requests."""
     data = b"".join(len(each).to_bytes(4, "big") + each for each in map(response, (7, second)))
     assert ResponseHeaders(Counter(waiting)).follows(data, 0, len(data) // 2) is want

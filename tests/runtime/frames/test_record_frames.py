@@ -103,7 +103,7 @@ def test_views_and_lenient_reading() -> None:
     assert registry.decode_record(memoryview(RECORD), "cluster", views=True).message == ChairRecord(height=7)
 
 
-def test_messages_behind_their_version() -> None:
+def test_messages_after_an_int16_version() -> None:
     """Check the metadata of a group member, which Kafka's ConsumerProtocol writes as an int16 version and the body."""
     import tagwire_messages as messages
 

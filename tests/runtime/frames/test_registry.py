@@ -344,7 +344,7 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
     assert names_request(RequestHeader)
 
 
-def test_every_request_has_a_header_of_its_defaults() -> None:
+def test_default_headers_of_requests() -> None:
     """Check that the client ID is null, except for ControlledShutdownRequest v0, whose header has no client ID."""
     for name in messages.registry:
         cls = messages.registry[name]
@@ -367,8 +367,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
-def test_frames_that_the_native_engine_remembers(kind: str) -> None:
-    """Check both code paths: the first frame of a version and frames in a bytearray take the general path."""
+def test_frames_on_the_general_and_the_fast_path(kind: str) -> None:
     for name in kafka.names():
         cls = kafka[name]
         for version in cls.VERSIONS if kind == cls.KIND else ():

@@ -35,7 +35,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
     assert cost(schema, hex) == bits
 
 
-def test_elements_that_come_again() -> None:
+def test_repeated_values() -> None:
     """Check repeated values, in fields and whole structs: the second costs one bit, and the third half a bit."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")

@@ -63,8 +63,7 @@ def test_damaged_bytes() -> None:
     assert 3_500 < refused < 9_500
 
 
-def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the interpreter reads a single field, however many bytes precede the error."""
+def test_only_the_field_with_the_error_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
     read = reader.LayoutReader.value
 
@@ -83,8 +82,7 @@ def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch)
         assert len(seen) <= 1, seen
 
 
-def test_a_depth_that_only_some_messages_reach() -> None:
-    """Check that a low depth limit rejects a message that is too deep, but not a flat message of the same version."""
+def test_depth_limit_rejects_deep_messages_only() -> None:
     topic = messages.metadata_response.MetadataResponseTopic
     flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[topic()])
     limits = Limits(depth=1)
@@ -109,7 +107,7 @@ def test_odd_values() -> None:
     assert 2_000 < refused < 7_600
 
 
-def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
+def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
     """Check that the missing attribute is reported: the interpreter reads all attributes of a struct before checking
     them.
     """
@@ -123,7 +121,7 @@ def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
     assert refused.value.path == "topics[1]"
 
 
-def test_a_deleted_struct_is_lacking() -> None:
+def test_deleted_struct_is_reported_as_missing() -> None:
     """Check that a deleted struct is reported as missing. An empty slot of a lazy default struct only means unread."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)

@@ -142,7 +142,7 @@ def test_the_newest_timestamp() -> None:
     assert summary([batch("plain", 0, time=500), batch("plain", 2, time=100)]).newest == 501
 
 
-def test_of_messages_the_last_offset_alone_is_looked_at() -> None:
+def test_wrappers_are_not_decompressed() -> None:
     """Check that only the last offset of a wrapper is used, because its first offset would require decompression."""
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)

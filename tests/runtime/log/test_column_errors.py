@@ -106,8 +106,7 @@ def test_skipping(level: str, tmp_path: Path) -> None:
     assert all(isinstance(each.error, log.LogError) for each in columns.skipped)
 
 
-def test_records_that_are_wrong_in_a_batch_that_is_right(tmp_path: Path) -> None:
-    """Check that records before the error are returned, and the rest of their batch is omitted."""
+def test_records_before_an_error_are_returned(tmp_path: Path) -> None:
     right = [Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")]
     data = build(right, "v2")
     wrong = data.replace(base_offset=2, count=3).encode()
@@ -145,10 +144,9 @@ def test_a_count_that_lies(name: str, codec: str, count: int, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "change", [{"base_offset": 2**63 - 1}, {"base_timestamp": 2**63 - 1}, {"base_timestamp": -(2**63)}], ids=str
 )
-def test_numbers_beyond_64_bits_count_where_they_are_wanted(
+def test_overflows_matter_in_requested_columns_only(
     change: dict[str, int], level: str, errors: str, tmp_path: Path
 ) -> None:
-    """Check that a batch is omitted only if a requested column can't hold one of the batch's numbers."""
     path = tmp_path / "segment"
     right = build([Record(1, 7, b"k", b"v"), Record(2, 5, b"k", b"v"), Record(3, 9, b"k", b"v")], "v2")
     path.write_bytes(right.encode() + right.replace(**change).encode() + right.encode())
@@ -203,7 +201,7 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
-def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
+def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path) -> None:
     """Check that limits that are not exceeded change nothing, even if Python must count the rows to enforce them."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())

@@ -87,8 +87,7 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
     ids=["the same", "tombstone", "kind", "both", "one more field"],
 )
 @pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
-def test_formats_near_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
-    """Check formats similar to magic 2: the fast path and the item-by-item path interpret attribute bits as defined."""
+def test_formats_similar_to_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
     records = [
         Record(3, 1_000, b"k", None, attributes=8),
         Record(4, -1, None, b"v" * 70, (("trace", b"1"), ("é", None))),
@@ -108,7 +107,7 @@ def test_v3_is_found_out(tmp_path: Path) -> None:
     same(found(path), expected(path, "record"))
 
 
-def test_what_may_be_two_formats(tmp_path: Path) -> None:
+def test_bytes_that_fit_two_formats(tmp_path: Path) -> None:
     """Check batches of magic 2 that also have v3's magic byte where v3 may have it. The checksum decides."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
@@ -216,8 +215,7 @@ def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
         pa.table(log.columns(path))
 
 
-def test_a_new_column_is_one_row_of_the_table(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that both engines fill a new column for records and batches, with 0 in formats without the bit."""
+def test_new_column_in_both_engines(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     new = LogColumn("is_compacted", "b", "bits", "has_delete_horizon", value=lambda b: b.delete_horizon_ms is not None)
     monkeypatch.setattr(column_table, "_HEADER", (*column_table._HEADER, new))
     for name in ("kafka4/alpha-compact-horizon-0", "kafka0.8/alpha-b0.8-compact-none-0"):

@@ -170,7 +170,7 @@ def test_what_was_compacted_before_says_how_old_tombstones_are(tmp_path: Path) -
         assert offsets(list(log.Partition(target).batches())) == kept
 
 
-def test_the_flag_makes_a_tombstone(tmp_path: Path) -> None:
+def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
     """Check KIP-87's tombstones: a value with the flag is kept and deletes; a null value without the flag does not."""
     flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
@@ -324,7 +324,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
             assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_path: Path) -> None:
+def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -> None:
     """Check up to the cleaner's checkpoint, and before any delete horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):

@@ -69,7 +69,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(("format", "to"), [("v2", None), ("v2", "v1"), ("v1", None), ("v1", "v2"), ("v3", "v2")])
-def test_new_batch_sizes_keep_the_timestamps_that_append_time_hides(
+def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
     """Check append-time batches: uncompressed v1 can't store the original timestamps, so their loss is reported."""

@@ -88,8 +88,7 @@ def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: st
     assert str(segment) in run.stdout
 
 
-def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
-    """Check reads forwards, backwards, across windows, and past the end."""
+def test_reads_equal_slices(segment: Path) -> None:
     data = segment.read_bytes()
     size = len(data)
     with open_file(segment) as file:

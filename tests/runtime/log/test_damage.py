@@ -128,13 +128,13 @@ def test_what_leads_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
     assert read(b"".join(data for _, data in parts)) == found(parts)
 
 
-def test_zeros_behind_a_run_confirm_nothing() -> None:
+def test_zeros_after_a_batch_do_not_confirm_it() -> None:
     """Check that zeros don't prove the end of a batch: the header count after a record's value may also be zero."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
-def test_in_old_formats_batches_may_end_a_value() -> None:
+def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
     """Check that batches below the last offset count as damage, because they may be inside the value of a damaged
     record.
     """
@@ -182,7 +182,7 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
 
 @pytest.mark.parametrize("behind", [0, 1, 8, 17, 62, 63, 64, 65])
-def test_a_batch_across_the_end_of_what_is_searched_at_once(behind: int) -> None:
+def test_batch_header_across_two_search_windows(behind: int) -> None:
     """Check a batch header across two search windows of 512 KiB. The search starts one byte after the damage."""
     cut = endless(7)
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + behind)

@@ -124,8 +124,7 @@ class Changed:
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x80, 0xFF])
-def test_every_byte_changed(mask: int) -> None:
-    """Check that native code stops no later than Python, and that its output up to there is equal."""
+def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> None:
     some = [
         Record(1, 5, b"key", None, (("h", b"1"), ("é", None))),
         Record(2, 6, None, b"w" * 70),

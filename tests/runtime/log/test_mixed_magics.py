@@ -62,8 +62,7 @@ def test_nothing_is_wrong_with_it_and_nothing_is_left_out(tmp_path: Path, mixtur
 
 
 @some_mixtures
-def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
-    """Check that the batches before and after the damage are found, in every format."""
+def test_damage_affects_only_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
     made = batches_of(mixture.formats, "gzip")
     folder = tmp_path / "t-0"
     folder.mkdir()
@@ -78,8 +77,9 @@ def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
 
 
 @with_codecs
-def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture, codec: str) -> None:
-    """Check that the native loop and the object path return equal rows."""
+def test_native_columns_equal_rows_of_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture, codec: str
+) -> None:
     expected = log_of(tmp_path / "t-0", mixture, codec)
 
     def rows(level: str) -> Any:
@@ -99,8 +99,7 @@ def header_pairs(row: dict[str, Any]) -> list[tuple[Any, Any]]:
     return [(header["key"], header["value"]) for header in row["headers"]]
 
 
-def test_native_code_reads_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that only batches whose bytes fit two formats fall back on Python."""
+def test_only_ambiguous_batches_fall_back_on_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if engine() != "native":
         pytest.skip("there is no native engine")
     left: list[int] = []
@@ -175,7 +174,7 @@ def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture
     ]
 
 
-def test_a_null_value_is_a_delete_by_its_own_format_s_rule(tmp_path: Path) -> None:
+def test_deletes_in_each_format(tmp_path: Path) -> None:
     """Check deletes (KIP-87): in magic 0 and 1, a null value deletes; in this format of magic 2, only the flag does."""
     folder = tmp_path / "t-0"
     folder.mkdir()
@@ -229,10 +228,9 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
     ],
     ids=["compact", "convert", "rebatch"],
 )
-def test_a_null_value_without_the_flag_is_copied_as_it_is(
+def test_null_value_without_the_flag_is_kept_in_a_rewritten_batch(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:
-    """Check a record with a null value in a batch that must be rewritten, because another record is removed."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     first = copied([Record(0, 5, b"b", b"old", tombstone=False), *_moved(UNFLAGGED, 1)], format, compression=codec)

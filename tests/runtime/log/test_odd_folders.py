@@ -176,9 +176,7 @@ def test_what_stands_before_an_error_of_the_disk_is_salvaged(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(("removed", "rules"), [(0, []), (2, ["TWL100"]), (4, [])])
-def test_a_segment_removed_while_the_log_is_verified_is_reported_if_it_is_between_others(
-    removed: int, rules: list[str], tmp_path: Path
-) -> None:
+def test_segment_removed_during_verification(removed: int, rules: list[str], tmp_path: Path) -> None:
     """Check that a missing middle segment is reported. Removing the first (retention) or last segments is normal."""
     partition = log.Partition(three_segments(tmp_path / "alpha-0"))
     assert len(partition.segments) == 3
@@ -204,8 +202,7 @@ def test_a_hole_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any],
         read(path)
 
 
-def test_a_run_says_every_copied_folder_once(tmp_path: Path) -> None:
-    """Check that copies of one partition on two disks don't share an output folder."""
+def test_copies_on_two_disks_have_two_output_folders(tmp_path: Path) -> None:
     for disk in ("a", "b"):
         three_segments_at = tmp_path / disk / "alpha-0"
         three_segments_at.parent.mkdir()

@@ -155,7 +155,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
-def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
+def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
     """Check v3 batches whose checksum looks like a magic byte at byte 16, where older formats have their magic byte."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
@@ -209,7 +209,7 @@ def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: Co
     assert bases(folder) == [0, 91, 251, 381]
 
 
-def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
+def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
     """Check tiered storage: the names of segments and indexes contain the ID of a copy, and the longer copy is used."""
     folder = copy_of("kafka28/alpha-m0-segs-0")
     offsets = [record.offset for batch in log.read(folder) for record in batch]
@@ -312,7 +312,7 @@ def test_what_stands_beside_segments(logs: Path) -> None:
     assert entry.last_offset < 14 and entry.producer_id > 0
 
 
-def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
+def test_position_of_an_invalid_record(tmp_path: Path) -> None:
     """Check the position of an invalid record with a valid checksum, as a faulty producer would write it."""
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())

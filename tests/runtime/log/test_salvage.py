@@ -126,7 +126,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
     assert damaged.saved() == batches[0] + batches[2] + batches[4]
 
 
-def test_a_value_is_never_taken_for_a_batch(damaged: Damaged) -> None:
+def test_value_that_contains_a_batch(damaged: Damaged) -> None:
     """Check a value that contains a batch whose offsets continue the log, as in a topic of captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()

@@ -115,8 +115,9 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
     assert done.stat().st_mtime_ns == before
 
 
-def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that runs without locks write to their own temporary folders, and nothing of the first run is lost."""
+def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_flock", lambda: None)
     target = tmp_path / "alpha-0"
 

@@ -163,7 +163,7 @@ def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) ->
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
-def test_no_records_may_be_no_bytes(codec: int, tmp_path: Path) -> None:
+def test_compressed_batch_without_any_record_bytes(codec: int, tmp_path: Path) -> None:
     """Check a batch with a codec whose records are zero bytes, as in IBM/sarama#2053 and KAFKA-5490."""
     data = build([Record(0, 5, None, b"v")], "v2").encode() + batch_of(b"", 0, codec) + message(2, 1, b"v")
     assert set(map(tuple, read_all(data, tmp_path).values())) == {(0, 2)}

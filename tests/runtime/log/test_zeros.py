@@ -68,8 +68,7 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
         *(("v2", size) for size in (*range(60, 70), 1 << 16, 1 << 20)),
     ],
 )
-def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the number of positions tried for a truncated header, then zeros, then a batch or nothing."""
+def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "v2" if format == "auto" else format
     tries = 0
 
@@ -110,8 +109,7 @@ print((peak_kib() - before) >> 10)
 """
 
 
-def test_what_was_gone_over_does_not_stay_in_memory(tmp_path: Path) -> None:
-    """Check that 256 MiB of zeros in a preallocated segment don't stay in memory."""
+def test_skipped_zeros_do_not_stay_in_memory(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(batch(0, "v2"))
     with path.open("r+b") as file:

@@ -149,9 +149,7 @@ def _partition(nodes: range) -> MetadataResponsePartition:
     return MetadataResponsePartition(replica_nodes=list(nodes))
 
 
-def test_a_class_gets_its_methods_once() -> None:
-    """Check that if a test replaced one method, only that method is bound again."""
-
+def test_only_a_replaced_method_is_bound_again() -> None:
     class Bound(HeartbeatRequest):
         __slots__ = ()
 

@@ -106,8 +106,7 @@ def test_versions_that_are_not_there(version: Any) -> None:
             call()
 
 
-def test_a_class_below_another_has_calls_of_its_own() -> None:
-    """Check that a subclass has its own methods, whether it is created before or after the base class's are bound."""
+def test_subclasses_have_their_own_methods() -> None:
     parent = fresh_class()
     early = fresh_class(parent)
     data = parent().encode(4)
@@ -205,9 +204,7 @@ def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
 
 
 @in_use
-def test_a_disagreement_is_no_secret() -> None:
-    """Check that a disagreement is reported even if its cause is a value that changes between two reads."""
-
+def test_disagreement_caused_by_a_changing_value_is_reported() -> None:
     class Fickle:
         calls = 0
 

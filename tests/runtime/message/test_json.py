@@ -64,7 +64,7 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
 
 
 @pytest.mark.parametrize("engine", ["native", "python"])
-def test_a_bool_in_a_field_of_integers_is_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bool_in_an_integer_field_becomes_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a bool in an integer field becomes a number, as in bytes, because `true` could not be read back."""
     if tagwire.engine() == "python" and engine == "native":
         pytest.skip("there is no native engine")

@@ -45,7 +45,7 @@ def test_nobody_has_looked() -> None:
 @pytest.mark.parametrize(
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
-def test_what_is_written_of_them(name: str, member: str) -> None:
+def test_encoding_of_accessed_default_structs(name: str, member: str) -> None:
     """Check that default structs add no bytes after access, and other values are written, or rejected if invalid."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:

@@ -357,7 +357,7 @@ class Pair(tagwire.Struct):
 @pytest.mark.parametrize(
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
-def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any) -> None:
+def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
     """Check that a size computed for one field is not reused for a field with another length type or nullability."""
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
@@ -372,7 +372,7 @@ def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any)
     assert plan.encoded_size(message) == len(data)
 
 
-def test_the_engine_knows_all_that_layouts_can_say() -> None:
+def test_every_layout_feature_is_supported_or_rejected() -> None:
     """Check that every layout feature is supported or rejected in `_native/engine/plan.pxi`. Add new features here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},

@@ -164,8 +164,7 @@ def test_an_unknown_format() -> None:
 
 @pytest.mark.parametrize("name", ["v0", "v1", "kip82-int", "kip87"])
 @pytest.mark.parametrize("number", [1, 2, 9, True])
-def test_attributes_that_the_builder_sets(name: str, number: int) -> None:
-    """Check that codec bits in a record's attributes are rejected: readers would take the record for a wrapper."""
+def test_codec_bits_in_record_attributes_are_rejected(name: str, number: int) -> None:
     record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
     for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
         with pytest.raises(EncodeError, match="which sets bits of compression") as caught:

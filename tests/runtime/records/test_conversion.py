@@ -146,8 +146,7 @@ def test_what_a_batch_loses() -> None:
     assert losses(PLAIN, "v2", "v3", is_transactional=True, **more) == []
 
 
-def test_down_conversion_makes_the_value_of_a_tombstone_null() -> None:
-    """Check KIP-87's down-conversion: an old consumer sees the delete, but not the value."""
+def test_kip_87_down_conversion_makes_the_value_of_a_tombstone_null() -> None:
     down, _ = convert(build([PLAIN.replace(tombstone=True)], "kip87"), "v1")
     assert [record.value for record in down] == [None]
 
@@ -173,7 +172,7 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
     assert losses(PLAIN, "v2", "v0", timestamp_type="append", append_time=999)[0] == "timestamp_type"
 
 
-def test_v3_saves_ten_bytes_a_batch_and_one_a_record_in_the_draft_s_own_case() -> None:
+def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     """Check the draft's case (16 KiB, 30 seconds, a few hundred records): v3 saves 2 + 5 + 2 + 1 header bytes per batch
     and the attributes byte of each record.
     """
@@ -227,7 +226,7 @@ def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compr
 
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_last_offset_that_is_too_far(to: str, count: int) -> None:
+def test_last_offset_out_of_range(to: str, count: int) -> None:
     """Check the limits of the last offset: v3 has an unsigned delta up to 2^32 - 1, other formats allow 2^31 - 1."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
@@ -250,7 +249,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
-def test_a_null_value_without_the_flag(format: str, codec: str) -> None:
+def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
     """Check a null value without the tombstone flag. Readers keep such a record, but producers can't write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):

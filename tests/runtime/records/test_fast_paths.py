@@ -102,7 +102,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
-def test_lengths_that_take_a_byte_more(name: str, edge: int, header: Any) -> None:
+def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
     """Check lengths that take one more byte. The space reserved for a length depends on the previous record."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
@@ -123,7 +123,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize(("attribute", "value"), [(name, value) for name, values in ODD.items() for value in values])
-def test_values_that_do_not_go_the_short_way(attribute: str, value: Any) -> None:
+def test_unusual_records_between_ordinary_records(attribute: str, value: Any) -> None:
     """Check that unusual records between ordinary ones give the same bytes or error as on the general path."""
     records = [Record(0, 5, b"k", b"v" * 70), Record(1, 6, None, b""), Record(2, 7, b"k", None)]
     setattr(records[1], attribute, value)
@@ -169,7 +169,7 @@ SOME = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_byte_refused_in_the_same_place(name: str) -> None:
+def test_truncations_and_changes_of_every_byte(name: str) -> None:
     """Try every truncation and many changes of each byte, while record objects are reused."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
@@ -213,13 +213,12 @@ def test_what_is_kept_stays(keep: str, every: int, codec: str) -> None:
     assert kept == [KEEPS[keep](record) for record in SAME_SIZE[::every]]
 
 
-def test_hashes_are_those_of_the_bytes() -> None:
-    """Check the hash of a reused object whose earlier content was hashed."""
+def test_hash_of_a_reused_object_whose_content_was_hashed() -> None:
     for record, expected in zip(build(SAME_SIZE), SAME_SIZE, strict=True):
         assert hash(record.key) == hash(expected.key) and {record.value: 1} == {expected.value: 1}
 
 
-def test_what_users_put_into_a_record_is_theirs() -> None:
+def test_values_assigned_to_a_record_do_not_change() -> None:
     """Check assigned values of the same size as the next record's values, with and without other references."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):

@@ -77,7 +77,7 @@ def test_an_unknown_magic_byte_is_told_with_those_that_are_known() -> None:
 
 
 @pytest.mark.parametrize("name", ["v3", "v3-zigzag"])
-def test_a_batch_that_is_cut_off_behind_others_is_left_out(name: str) -> None:
+def test_truncated_batch_after_complete_batches(name: str) -> None:
     """Check that complete batches are read. The length of the truncated batch may be a varint."""
     first = build(ONE, "v0").encode()
     for size in (1, 100, 9000, 200_000):

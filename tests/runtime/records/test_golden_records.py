@@ -271,7 +271,7 @@ def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -
 
 
 @pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
-def test_every_byte_counts(name: str, what: str, text: str, value: Any) -> None:
+def test_changed_bytes_break_the_checksum(name: str, what: str, text: str, value: Any) -> None:
     """Check that each changed byte breaks the checksum, unless the checksum does not cover it."""
     data = golden(text)
     covered = len(golden(text.partition("@")[0])) + 4
@@ -305,15 +305,14 @@ def case(name: str, what: str) -> bytes:
     return next(golden(text) for one, other, text, _ in CASES if (one, other) == (name, what))
 
 
-def test_a_message_without_headers_differs_from_v1_in_magic_and_crc_alone() -> None:
+def test_message_without_headers_differs_from_v1_in_magic_and_crc_only() -> None:
     """Check the claim of KIP-82's first draft that a message without headers has no extra cost."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}
 
 
-def test_the_tombstone_flag_costs_no_byte() -> None:
-    """Check the claim of KIP-87."""
+def test_tombstone_flag_of_kip_87_takes_no_bytes() -> None:
     assert len(case("kip87", "tombstone with a payload")) == len(case("kip87", "no tombstone"))
     assert len(case("kip87", "no tombstone")) == len(case("v1", "key and value"))
 

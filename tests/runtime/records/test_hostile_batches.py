@@ -89,7 +89,7 @@ def test_a_count_fits_into_the_bytes(
         assert str(error).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
-def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
+def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
     """Check offsets below the smallest int64: the last message has the wrapper's offset, so the first is lower."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
@@ -125,7 +125,7 @@ def test_a_record_that_lies(record: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
-def test_a_varint_without_end_takes_no_time(at: str) -> None:
+def test_endless_varint(at: str) -> None:
     """Check a million bytes of FF, which would take minutes if the number were accumulated."""
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
@@ -136,7 +136,7 @@ def test_a_varint_without_end_takes_no_time(at: str) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_garbage_behind_an_old_magic(magic: int) -> None:
+def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
     """Check random bytes after the attributes of an old message, whose size and checksum are valid."""
     random.seed(magic)
     for size in range(200):
@@ -200,7 +200,7 @@ except LimitError:
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
+def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
     """Check decompression of 300 MB with a limit of 10 MB. Measure the process, because libraries allocate outside
     Python.
     """
@@ -353,7 +353,7 @@ def test_the_limit_on_headers(format: str, codec: str) -> None:
     assert error.found == "2 headers" and error.path == "records[0].headers" and "Limits.headers" in error.expected
 
 
-def test_each_limit_is_its_own() -> None:
+def test_each_limit_is_independent() -> None:
     """Check each limit with five records of two headers each, which are fifteen elements."""
     assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
     assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
@@ -369,7 +369,7 @@ def test_a_huge_count_allocates_nothing() -> None:
     assert peak < 1_000_000
 
 
-def test_faults_in_packed_bytes_have_a_place() -> None:
+def test_offsets_of_errors_in_compressed_bytes() -> None:
     """Check that the error has the offset of the compressed data, and its message names the decompressed offset."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)

@@ -111,7 +111,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
         assert [record.offset for batch in made for record in batch][-1:] == [1]
 
 
-def test_the_element_with_an_error_is_counted_once() -> None:
+def test_element_with_an_error_is_counted_once() -> None:
     """Check that three headers are within the limit of three, so the error is the invalid third header."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())

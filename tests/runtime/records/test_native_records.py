@@ -113,7 +113,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if "headers" in format_of(name).has])
-def test_headers_before_a_fault_are_not_read_again(
+def test_headers_before_an_error_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check a record with as many headers as fit into a batch. The interpreter would take 30 times as long."""
@@ -167,8 +167,7 @@ def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[
         assert found[0] == found[1] == found[2]
 
 
-def test_records_come_one_by_one() -> None:
-    """Check that the records before an error are returned, as in the pure engine."""
+def test_records_before_an_error_are_returned_as_in_the_pure_engine() -> None:
     records = [Record(index, 1, None, b"x") for index in range(3)]
     data = bytearray(build(records).encode())
     batch = next(read_batches(bytes(data)))
@@ -183,7 +182,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
     assert [next(one).offset, next(one).offset, next(other).offset, next(one).offset] == [0, 1, 0, 2]
 
 
-def test_a_format_whose_records_the_engine_leaves_alone() -> None:
+def test_format_without_a_native_plan() -> None:
     """Check a format without offset deltas in its records, which therefore has no native plan."""
     root = format_of("v2").root
     records = root.items[-1]
@@ -203,8 +202,7 @@ def test_odd_limits_are_left_to_the_interpreter() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_whole_formats_by_their_classes(name: str) -> None:
-    """Check that decoding and encoding by native plan equal the layout interpreter, compressed or not."""
+def test_format_classes_equal_the_layout_interpreter(name: str) -> None:
     layout = format_of(name).layout
     random = Random(name)
     for codec in ("none", "gzip"):
@@ -224,8 +222,7 @@ def test_whole_formats_by_their_classes(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_leaks() -> None:
-    """Check that repeated reading, building and failing do not leak memory."""
+def test_reading_building_and_failing_do_not_leak() -> None:
     inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
 
     def run() -> None:
@@ -252,8 +249,7 @@ def test_nothing_leaks() -> None:
     assert grown < 20_000
 
 
-def test_who_keeps_a_record_keeps_it() -> None:
-    """Check that a record object is reused only if nobody else refers to it."""
+def test_referenced_records_are_not_reused() -> None:
     records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
     batch = build(records)
     kept = [record for index, record in enumerate(batch) if index % 3 == 0]

@@ -104,7 +104,7 @@ def test_written_back(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_built_again_of_its_records(row: dict[str, Any]) -> None:
+def test_rebuilt_from_its_records(row: dict[str, Any]) -> None:
     """Check that uncompressed batches are equal byte for byte, and other batches have equal records."""
     batch = the_batch(row)
     settings: dict[str, Any] = {"compression": batch.compression, "timestamp_type": batch.timestamp_type}

@@ -78,8 +78,7 @@ def again(value: Any) -> Any:
     return value.replace() if hasattr(value, "__slots__") and hasattr(value, "FIELDS") else value
 
 
-def test_reading_and_the_identity() -> None:
-    """Check that writing back the rows changes no message, and that rewriting with the identity changes no bytes."""
+def test_writing_back_rows_and_rewriting_by_identity_change_nothing() -> None:
     random = Random(21)
     for number in range(ROUNDS):
         sample, selections, where = selected(random, number)
@@ -120,8 +119,7 @@ class Change:
         return tuple([changed(one, self.random) or one for one in made])
 
 
-def test_changes() -> None:
-    """Check that a rewrite gives the same bytes as decoding, changing and encoding, or is rejected as well."""
+def test_rewrites_equal_decode_change_encode() -> None:
     random = Random(31)
     done = refused = compared = 0
     Counted.refused = 0
@@ -166,8 +164,7 @@ def expected(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | E
         return error, change
 
 
-def test_damaged_bytes() -> None:
-    """Check that reading and rewriting raise the same errors as `decode`."""
+def test_errors_equal_those_of_decode() -> None:
     random = Random(41)
     accepted = 0
     for number in range(2 * ROUNDS):

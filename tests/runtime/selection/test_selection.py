@@ -156,7 +156,7 @@ def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:
     assert names.read(names.rewrite(data, 12, str, append=["orders"]), 12) == ["orders"]
 
 
-def test_tagged_fields_come_and_go() -> None:
+def test_tagged_array_is_omitted_when_empty() -> None:
     """Check FetchResponse v16, whose tagged array of nodes is omitted if it is empty."""
     nodes = select(messages.FetchResponse, "node_endpoints[].host", "node_endpoints[].port")
     empty = messages.FetchResponse().encode(16)
@@ -175,7 +175,7 @@ def test_tagged_fields_come_and_go() -> None:
     assert cluster.rewrite(data, 15, lambda name, replica: (None, -1)) == plain
 
 
-def test_a_default_that_was_written_out_stays_as_it_is() -> None:
+def test_encoded_default_is_kept() -> None:
     """Check a default value in the bytes. `decode` and `encode` would omit it, but a rewrite must not change other
     bytes.
     """

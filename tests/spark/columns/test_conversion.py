@@ -17,8 +17,7 @@ ROWS = 4096
     [(), (0,), (ROWS - 1,), (5, 6, 2048), tuple(range(0, ROWS, 512)), tuple(range(ROWS))],
     ids=lambda rows: str(len(rows)),
 )
-def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that invalid rows are found by bisection, so a few of them don't force a conversion row by row."""
+def test_invalid_rows_are_found_by_bisection(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     calls, original = [0], conversion.converted
 
     def counted(*arguments: Any) -> Any:

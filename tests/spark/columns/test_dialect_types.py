@@ -140,7 +140,7 @@ def test_the_types_in_spark() -> None:
     )
 
 
-def test_rows_of_a_message(spark: "SparkSession") -> None:
+def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
     """Check that functions and whole batches give equal rows. Spark's rows are in the session's time zone, here UTC."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
@@ -167,7 +167,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
     assert dict(other.unknown_tags) == {9: b"\xaa"}
 
 
-def test_there_and_back(spark: "SparkSession") -> None:
+def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
     """Check a round trip through a shuffle, which converts the decoded columns to Spark's own."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
@@ -176,7 +176,7 @@ def test_there_and_back(spark: "SparkSession") -> None:
     assert [bytes(row.again) for row in again] == [V0, V1]
 
 
-def test_values_of_sql(spark: "SparkSession") -> None:
+def test_values_from_sql(spark: "SparkSession") -> None:
     """Check that numbers of any SQL type fit a uint64, and times are rounded down to the field's unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
@@ -192,7 +192,7 @@ def test_values_of_sql(spark: "SparkSession") -> None:
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
-def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
+def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
     """Check that both engines return the types that the source declares, because Spark does not check them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
@@ -236,7 +236,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_columns_that_are_parts_of_others() -> None:
+def test_sliced_columns_and_nulls() -> None:
     """Check slices, and nulls in lists and structs, of which only the visible values are converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)

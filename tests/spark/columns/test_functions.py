@@ -166,8 +166,7 @@ def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
 
 
 @pytest.mark.parametrize("call", ["decode", "encode"])
-def test_a_version_that_is_null_beside_a_value(call: str) -> None:
-    """Check that a value without a version gives an error instead of a null."""
+def test_value_without_a_version_is_an_error(call: str) -> None:
     data = pa.array([COMMIT.encode(8), None, OLD.encode(2)])
     versions = pa.array([8, None, None], pa.int32())
     run: Any
@@ -186,7 +185,7 @@ def test_a_version_that_is_null_beside_a_value(call: str) -> None:
         run(data, versions)
 
 
-def test_bytes_that_are_none_and_versions_that_there_are_not(spark: "SparkSession") -> None:
+def test_empty_values_and_missing_versions(spark: "SparkSession") -> None:
     """Check that an empty value is a truncated message, and a value without a version is an error of its row."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
@@ -294,7 +293,7 @@ def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
         decode_messages(commits, "OffsetCommitRequest", 8, data="data", into="n")
 
 
-def test_settings_name_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_replace_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that the settings replace Spark's default, the `python3` on the path, for finding sources."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     assert spark_conf()["spark.pyspark.python"] == sys.executable == os.environ["PYSPARK_PYTHON"]

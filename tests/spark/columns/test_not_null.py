@@ -57,7 +57,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
     assert schema_of_message(NAME, VERSION, permissive, nullable=False) == schema_of_message(NAME, VERSION, permissive)
 
 
-def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
+def test_null_messages(spark: "SparkSession") -> None:
     """Check that a struct with NOT NULL fields is nullable, because Spark never checks a NOT NULL column for nulls."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
@@ -73,7 +73,7 @@ def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
         assert made.where("group_id is null").count() == made.where("topics is null").count() == 1
 
 
-def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> None:
+def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
     """Check Spark's `toArrow`, whose cast fails on a null struct with a NOT NULL field."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
@@ -86,7 +86,7 @@ def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> Non
         assert read.count(None) == 1
 
 
-def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
+def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
     """Check a message with nested structs, which become null if the row can't be decoded."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()

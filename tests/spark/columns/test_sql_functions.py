@@ -76,8 +76,7 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
     assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
 
 
-def test_udfs_of_one_message(view: "SparkSession") -> None:
-    """Check that UDFs for one message return structs, in Python and in SQL."""
+def test_udfs_for_one_message_return_structs(view: "SparkSession") -> None:
     spark = view
     registered: Any = spark.udf.register
     registered("from_beat", from_message_udf("HeartbeatRequest", fields=["group_id", "generation_id"]))
@@ -132,7 +131,7 @@ def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> N
     assert text in str(refused.value)
 
 
-def test_permissive_in_sql() -> None:
+def test_permissive_mode_in_sql() -> None:
     """Check errors without Spark: they appear in the JSON of their row, and `to_message` returns null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
@@ -188,7 +187,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
         (lambda: from_record_udf("group"), {1, 2}),
     ],
 )
-def test_arguments_that_a_udf_does_not_take(spark: "SparkSession", make: Any, counts: set[int]) -> None:
+def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
     """Check that extra arguments are rejected, at once in Python and in the task in SQL, instead of being ignored."""
     udf = make()
     for count in range(4):

@@ -68,7 +68,7 @@ def test_what_is_staged_is_not_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
+def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
     """Stop the driver before each step of a commit. The next reader must find the whole output, or nothing."""
     seen = []
     for steps in range(40):
@@ -132,7 +132,7 @@ def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
         list(arrow_rows(tmp_path))
 
 
-def test_two_writers_at_once(tmp_path: Path) -> None:
+def test_two_concurrent_writers(tmp_path: Path) -> None:
     """Check two writes that begin at the same offset: the second to commit is rejected and changes nothing."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
@@ -152,7 +152,7 @@ def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
     assert offsets(root) == AFTER and not list(root.glob(".*"))
 
 
-def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
+def test_readers_during_a_commit(tmp_path: Path) -> None:
     """Check that a reader that plans during a commit sees nothing of that commit, and everything later."""
     root, writer, staged = written(tmp_path)
     program = (
@@ -170,9 +170,7 @@ def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["raise", "kill"])
-def test_tasks_that_are_tried_again(spark: "SparkSession", tmp_path: Path, how: str) -> None:
-    """Check that a task writes its rows once if it fails, or its worker is killed, after half of its rows."""
-
+def test_retried_tasks_write_their_rows_once(spark: "SparkSession", tmp_path: Path, how: str) -> None:
     class DyingWriter(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
             return super().write(self.dying(iterator))
@@ -235,7 +233,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("no_locks")
 @pytest.mark.parametrize("has_offsets", [True, False])
 @pytest.mark.parametrize("dies", [False, True])
-def test_a_commit_between_the_check_of_another_and_its_own(
+def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
     """Check a commit between another's check and link. Rows without offsets are then numbered after that commit."""
@@ -272,8 +270,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_many_writers_at_once_without_locks(tmp_path: Path) -> None:
-    """Check that if several writers continue at one offset, exactly one of them commits, with all of its rows."""
+def test_one_of_many_writers_without_locks_commits(tmp_path: Path) -> None:
     for number in range(10):
         root = tmp_path / str(number)
         job(root, table(("t", 0, 0, None, b"v")))
@@ -313,7 +310,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
     assert read_offsets(root) == AFTER
 
 
-def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a write fails before anything is written, because without links nothing would separate two commits."""
 
     def link(*_: Any) -> None:
@@ -356,7 +353,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_commit_that_fails_at_any_step_is_moved_back(
+def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
     """Fail the disk at each step after the manifest: either nothing has changed, or everything is written."""
@@ -393,9 +390,7 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
                                   {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
 
 
-def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail the disk permanently after the manifest. Writing the rows again would then duplicate them."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
@@ -417,8 +412,7 @@ def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
 
 
 @pytest.mark.parametrize("name", ["write_text", "hardlink_to"])
-def test_a_full_disk_before_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Check that the error names the full disk, whichever write meets it: epoch checkpoint, first file, or link."""
+def test_error_names_the_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     staged = [writer.write(iter(table(("t", 1, b"v", 4), schema=schema)))]
@@ -455,8 +449,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n4 1\n"
 
 
-def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a driver that dies after its commit leaves only a useless folder, which the next write removes."""
+def test_next_write_removes_the_folder_of_a_dead_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
 
     def die(path: Path, **named: Any) -> None:
@@ -473,9 +466,7 @@ def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkey
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]} and not list(root.glob(".*"))
 
 
-def test_another_write_that_goes_while_leftovers_are_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a write whose leftovers vanish meanwhile: it has already committed, so it must not fail."""
     root, writer, staged = written(tmp_path)
     other = LogWriter(log_target({"path": str(root)}), overwrite=False)
@@ -493,7 +484,7 @@ def test_another_write_that_goes_while_leftovers_are_looked_for(
     assert not waiting and read_offsets(root) == AFTER and not list(root.glob(".*"))
 
 
-def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a file server that created the link, lost its reply, and reports on the retry that the link exists."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to

@@ -71,9 +71,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
     monkeypatch.setattr(owner, name, called)
 
 
-def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a manifest that briefly belongs to another job neither undoes nor finishes the first commit."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
@@ -101,9 +99,7 @@ def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
-def test_a_commit_that_another_process_has_finished_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check another process that finishes the commit before its writer reads `_SUCCESS`, which marks it as done."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
@@ -113,7 +109,7 @@ def test_a_commit_that_another_process_has_finished_is_no_failure(
 
 @pytest.mark.parametrize("is_taken", [False, True], ids=["the number is free", "another has taken it"])
 @pytest.mark.parametrize("function", ["_move", "_rename", "_folders"])
-def test_a_commit_that_another_process_has_undone_fails(
+def test_commit_undone_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
     """Check a writer that is about to move its first file, or has moved all files, when its commit is undone."""
@@ -148,7 +144,7 @@ def test_a_commit_that_another_process_has_undone_fails(
     assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_taken else BEFORE) and is_clean(tmp_path)
 
 
-def test_a_process_dies_while_it_undoes_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that the next reader finishes the undo without an error; no writer was told that the commit succeeded."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
@@ -191,9 +187,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
-def test_three_writers_on_a_disk_that_fails_now_and_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Check that a write is complete if and only if its writer did not report a failure."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]

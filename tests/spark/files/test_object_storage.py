@@ -66,8 +66,9 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
      ["list /k", "get /k/log-start-offset-checkpoint 0-15"]),
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip
-def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str], asked: list[str]) -> None:
-    """Check that planning lists once, reads only what an option needs, and requests no metadata of single files."""
+def test_planning_lists_once_and_reads_what_options_need(
+    store: Any, path: str, options: dict[str, str], asked: list[str]
+) -> None:
     splits, requests = planned(f"counted://{path}", **options)
     assert splits and requests == asked
 
@@ -77,8 +78,9 @@ def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
     assert any(".timeindex" in each for each in requests) and splits
 
 
-def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that reading the time indexes concurrently gives the same plan as reading them one after another."""
+def test_concurrent_and_sequential_reads_of_time_indexes_give_equal_plans(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for base in range(10, 210, 5):
         store.pipe(f"/k/t-0/{base:020}.log", batch(base))
         store.pipe(f"/k/t-0/{base:020}.timeindex", pack(">qi", 1_700_000_000_004, 4))
@@ -91,8 +93,7 @@ def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.Monk
     assert planned("counted://k/t-0", **given)[0] == splits
 
 
-def test_a_large_index_is_read_by_ranges(store: Any) -> None:
-    """Check that the driver reads a few pieces for the first requested offset, and each task for its own start."""
+def test_large_index_is_read_in_ranges(store: Any) -> None:
     entries = 60_000
     store.pipe(f"/k/orders-0/{0:020}.index", b"".join(pack(">ii", n, n * SIZE // 250) for n in range(1, entries)))
     _, requests = planned("counted://k/orders-0", startingOffsets='{"orders": {"0": 700}}', maxSplitBytes="1m")
@@ -124,8 +125,7 @@ def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None
     assert all(int(each.split()[-1].partition("-")[2]) for each in store.requests if each.startswith("get"))
 
 
-def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
-    """Check that the task reads one piece of the index, and the bytes of its own split."""
+def test_task_reads_its_split_and_one_piece_of_the_index(store: Any) -> None:
     query = log_query({"path": "counted://k/orders-0", "maxSplitBytes": "1m"})
     split = plan(query)[2]
     store.requests.clear()
@@ -151,8 +151,7 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
     assert offsets("counted://k/orders-1") == [*range(10)]
 
 
-def test_a_stream_of_a_prefix(store: Any) -> None:
-    """Check that each record is read once, and that a trigger without new data makes one listing."""
+def test_stream_of_a_prefix_reads_each_record_once(store: Any) -> None:
     reader = stream("counted://k", maxFilesPerTrigger=1)
     position: dict[str, Any] = {}
     found: list[tuple[int, int]] = []
@@ -173,7 +172,7 @@ def test_a_stream_of_a_prefix(store: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
 )
-def test_a_log_that_lacks_a_segment(store: Any, name: str, data: bytes) -> None:
+def test_log_with_a_missing_segment(store: Any, name: str, data: bytes) -> None:
     """Check that a gap is data loss, unless files in the folder show that the log was compacted or written that way."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
@@ -197,8 +196,7 @@ def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
 
 
 @pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
-def test_no_job_writes_to_a_path_that_holds_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any) -> None:
-    """Check that the job fails at once, without leaving a local folder named `s3:`."""
+def test_jobs_reject_a_url_as_a_local_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a Path can't hold a URL"):
         job(None, tmp_path, Path("s3://bucket/out"))
@@ -243,7 +241,7 @@ def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
         list(rows_of_task(splits, query, full_schema(query)))
 
 
-def test_a_body_that_s3_cuts_is_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_replies_of_s3_are_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that truncated replies are requested again. If all are truncated, the file is unreadable, not missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]

@@ -132,8 +132,7 @@ def only_request(one: int) -> Callable[[int, str], bool]:
     return lambda number, _: number == one
 
 
-def test_what_is_written_is_read(bucket: Bucket) -> None:
-    """Check appends with and without offsets, several tasks, and an overwrite. No other objects may be left."""
+def test_appends_and_overwrites_are_read_back(bucket: Bucket) -> None:
     url = bucket.new()
     bucket.write(url, rows("t", 0, b"a", b"b"), rows("u", 0, b"c"))
     bucket.write(url + "/", values(b"d"), values(b"e", b"f"))
@@ -212,7 +211,7 @@ def every_step(last: int = 150) -> Iterator[int]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) -> None:
+def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> None:
     """Check that the next reader or writer (alternately) finds the whole commit or nothing."""
     after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
     for step in every_step():
@@ -244,7 +243,7 @@ def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
+def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
     """Check that the driver undoes the commit, reports it as unfinished, or succeeds."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
@@ -274,7 +273,7 @@ def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
     assert said == {"", True, False}
 
 
-def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
+def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
     """Check a decided commit that has not removed the objects of the old logs: readers must not see these objects."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
@@ -287,7 +286,7 @@ def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
     assert not any(name.startswith("u-0/") for name in bucket.names(url)) and bucket.hidden(url) == []
 
 
-def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
+def test_lost_staged_objects(bucket: Bucket) -> None:
     """Check the loss of staged objects before the commit, and after its decision, when it can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
@@ -331,7 +330,9 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 
 @pytest.mark.parametrize("has_offsets", [False, True])
 @pytest.mark.parametrize("patience", [0.0, pytest.param(3.0, marks=pytest.mark.thorough)])
-def test_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float) -> None:
+def test_concurrent_writers(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float
+) -> None:
     """Check that all rows without offsets are written, and that one of several writes with equal offsets succeeds."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
@@ -374,8 +375,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monke
 
 
 @pytest.mark.thorough
-def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
-    """Let another process carry out the whole commit at each request of the driver."""
+def test_another_process_carries_out_the_commit_at_each_request(bucket: Bucket) -> None:
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=step % 2 == 0)
         hits: list[int] = []
@@ -396,8 +396,7 @@ def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
             break
 
 
-def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read between any two requests of a commit. A reader of the folder or of one partition must see all or nothing."""
+def test_reads_between_any_two_requests_of_a_commit(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     for overwrite in (False, True):
         url, writer, staged = begun(bucket, overwrite=overwrite)
         seen: list[dict[str, list[bytes]]] = []
@@ -420,8 +419,7 @@ def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest
         assert all(each in (BEFORE, done) for each in seen) and BEFORE in seen and done in seen
 
 
-def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a listing whose second half was made after a commit is repeated."""
+def test_listing_interrupted_by_a_commit_is_repeated(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url, writer, staged = begun(bucket)
     find, waiting = ConditionalFileSystem.find, [writer]
 
@@ -438,7 +436,7 @@ def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.
     assert bucket.read(url) == APPENDED
 
 
-def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
+def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
     """Check that the rows of dead attempts are never visible. The commit, or a late attempt, removes their objects."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
@@ -507,7 +505,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.thorough
-def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill the driver before any request, even in tasks. Then repeat the batch twice, and run the next batch."""
     for step in every_step():
         url = bucket.new()
@@ -543,7 +541,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
     assert "very-hidden" not in str(refused.value)
 
 
-def test_who_may_not_write(bucket: Bucket) -> None:
+def test_users_without_write_permission(bucket: Bucket) -> None:
     """Check that a write is rejected at once, and a read reports that another user must finish the commit."""
 
     def denied(_: int, asked: str) -> bool:
@@ -567,7 +565,7 @@ def test_who_may_not_write(bucket: Bucket) -> None:
 
 
 @pytest.mark.thorough
-def test_s3_keeps_the_conditions(s3: Bucket) -> None:
+def test_conditional_writes_on_s3(s3: Bucket) -> None:
     """Check concurrent appends without offsets, an overwrite, and a batch that is written twice."""
     url = s3.new()
     s3.write(url, values(b"a"))

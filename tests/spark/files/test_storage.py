@@ -55,7 +55,7 @@ def kafka(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
-def test_a_stream_reads_what_a_read_does(kafka: Path, path: str) -> None:
+def test_stream_reads_what_a_batch_read_reads(kafka: Path, path: str) -> None:
     """Check that a stream reads what a batch read does, even from a deleted partition that is named explicitly."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
@@ -85,8 +85,7 @@ ONE = [("orders", 1, offset) for offset in range(2)]
         (f"orders-1.{'b' * 32}-delete", [("orders", 1, offset) for offset in range(9)]),
     ],
 )
-def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, found: Any) -> None:
-    """Check paths and patterns on each file system. Matches that are not part of a log are ignored."""
+def test_paths_and_patterns(kafka: Path, scheme: str, path: str, found: Any) -> None:
     where = f"{scheme}{kafka}/{path}".rstrip("/")
     assert rows(where) == found
     assert rows(where, subscribe="orders") == found
@@ -102,7 +101,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
-def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -> None:
+def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
     """Check a cleaned segment that replaces others up to its end offset, which only its bytes contain."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
@@ -111,8 +110,7 @@ def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -
 
 
 @pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
-def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
-    """Check an index entry that points a few bytes past the start of a batch: no row may be lost."""
+def test_wrong_index_entry_hides_no_row(tmp_path: Path, behind: int) -> None:
     batches = [batch(base, 3) for base in range(0, 18, 3)]
     path = segment(tmp_path / "o-0", 0, *batches)
     at = len(batches[0] + batches[1]) + behind
@@ -189,15 +187,14 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
         rows(tmp_path / ("x" * 300))
 
 
-def test_a_segment_alone_has_nothing_looked_through(tmp_path: Path) -> None:
+def test_single_segment_is_read_without_its_neighbors(tmp_path: Path) -> None:
     """Check that files next to the segment are not read; writes affect only its folder and the parent folder."""
     path = segment(tmp_path, 0, batch(0, 3))
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
     assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
 
 
-def test_the_folder_above(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that `..` is resolved to a folder name."""
+def test_parent_folder_in_a_path_is_resolved(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     below = kafka / "orders-1" / "below"
     below.mkdir()
     monkeypatch.chdir(below)
@@ -214,8 +211,7 @@ def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
 
 @pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])
 @pytest.mark.parametrize("second", ["", "orders-0"])
-def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str) -> None:
-    """Check that a partition that is named twice is rejected before anything is written."""
+def test_partitions_named_twice_are_rejected(kafka: Path, tmp_path: Path, job: Any, second: str) -> None:
     paths, output = [kafka, kafka / second], tmp_path / "out"
     arguments = (paths, "v3") if job is whatif_logs else (paths, output)
     if job is export_logs and second:
@@ -240,7 +236,7 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     (("broker", f"orders-0.{'b' * 32}-delete/{0:020}.log"), r"but broker, orders-0\.b{32}-delete/; "),
     (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
 ])  # fmt: skip
-def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
+def test_folder_without_segments(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
     """Check that the error for a path without segments lists the folder's content."""
     for name in names:
         path = tmp_path / name
@@ -260,7 +256,7 @@ def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("url", ["simplecache::memory://k", "zip://t-0::filecache::s3://id:very-hidden@k/logs.zip"])
-def test_a_chain_that_keeps_copies(url: str) -> None:
+def test_caching_protocols_are_rejected(url: str) -> None:
     """Check that caching protocols are rejected: a worker may hold a copy of an earlier version of the file."""
     protocol = "filecache" if "zip" in url else "simplecache"
     for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
@@ -269,7 +265,7 @@ def test_a_chain_that_keeps_copies(url: str) -> None:
         assert "very-hidden" not in str(error.value)
 
 
-def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
+def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
     """Check logs written without rows, and logs excluded by options. A stream waits for data."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"

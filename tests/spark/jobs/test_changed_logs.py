@@ -25,7 +25,7 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
 @pytest.mark.parametrize("name", JOBS)
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "always"])
 @pytest.mark.parametrize("is_swap", [False, True], ids=["retention", "swap"])
-def test_segments_that_a_broker_changes_after_the_listing(
+def test_segments_swapped_after_the_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_lasting: bool, is_swap: bool
 ) -> None:
     """Check a cleaner's swap, which gives the first segment's name to another file and removes the second segment."""

@@ -28,8 +28,7 @@ def _run(*arguments: object) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_damaged_log_is_one_line_behind_what_spark_says(tmp_path: Path) -> None:
-    """Check that the error is one line after Spark's output, without a progress bar, and that no files remain."""
+def test_error_of_a_damaged_log_is_one_line(tmp_path: Path) -> None:
     (segment,) = copytree(SAMPLE / "orders-1", tmp_path / "logs" / "orders-1").glob("*.log")
     data = bytearray(segment.read_bytes())
     data[200] ^= 1

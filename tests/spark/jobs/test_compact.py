@@ -78,8 +78,7 @@ def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: 
     ],
     ids=lambda rules: "-".join(rules),
 )
-def test_logs_from_seeds(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
-    """Check random logs (see random_logs.py) with transactions across segments, tombstones and old formats."""
+def test_random_logs(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
     logs = tmp_path / "logs"
     for seed in range(24):
         RandomLog(seed, [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]).write(logs / f"alpha-{seed}", most=9)
@@ -105,8 +104,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     assert apart.count("rewrite") > 20 and "partition" not in apart
 
 
-def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
-    """Check skew: nine of ten records have one key, in each of many segments."""
+def test_most_records_have_one_key(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
     keys = [[b"key %d" % number, *[b"hot"] * 8, None] for number in range(40)]
     batches = [[one(10 * number + n, key) for n, key in enumerate(some)] for number, some in enumerate(keys)]
     log = write(tmp_path / "logs" / "alpha-0", *batches)
@@ -122,8 +120,7 @@ def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many", "again"}
 
 
-def test_many_segments_of_an_open_log(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
-    """Check that the active segment and a truncated segment are copied without compaction."""
+def test_active_and_truncated_segments_are_copied(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % (n % 3))] for n in range(8)))
     with (log / segment_file(7, "log")).open("ab") as active:
         active.write(one(8, b"1").encode()[:-5])
@@ -165,8 +162,7 @@ def test_logs_without_anything(spark: "SparkSession", tmp_path: Path) -> None:
         assert contents(tmp_path / "many" / name) == contents(tmp_path / "one" / name)
 
 
-def test_attempts_that_nobody_waits_for(tmp_path: Path) -> None:
-    """Check that each attempt at a unit writes to its own folder."""
+def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:
     log = write(tmp_path / "alpha-0", [one(0, b"a"), one(1, b"a")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
     unit = {"do": "partition", "path": str(log)}

@@ -138,7 +138,7 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
     assert tree(tmp_path / "back") == tree(tmp_path / "logs") and report.records == len(RECORDS)
 
 
-def test_what_records_can_not_say(in_process: Any, tmp_path: Path) -> None:
+def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
     """Check markers, emptied batches, delete horizons, append times, out-of-range times, attributes, and zeros."""
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
@@ -177,8 +177,7 @@ def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("columns", [["offset"], ["file"], ["value", "key", "topic"], ["position", "offset"]], ids=str)
-def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
-    """Check that the import is equal for any columns; the fewer columns, the more is stored next to them."""
+def test_import_is_equal_for_any_columns(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
     reports = there_and_back(in_process, SAMPLE, tmp_path, columns=columns)
     assert tree(tmp_path / "back") == tree(SAMPLE)
     assert all(report.kept == report.batches for report in reports)
@@ -186,8 +185,7 @@ def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[
     assert set(rows[0]) == {*columns, "topic", "partition"} and len(rows) == 60
 
 
-def test_folders_and_files_of_all_kinds(in_process: Any, tmp_path: Path) -> None:
-    """Check files outside of logs, which have no rows but are imported."""
+def test_files_outside_of_logs_are_imported(in_process: Any, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(SAMPLE, logs)
     (logs / "t-0").mkdir()
@@ -240,8 +238,9 @@ def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
-def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool) -> None:
-    """Check that damage is rejected, or is exported, reported and imported byte for byte."""
+def test_damage_is_rejected_or_imported_byte_for_byte(
+    in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
     if begun:
         monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
         monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
@@ -273,8 +272,7 @@ def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # nothing is written later
 
 
-def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:
-    """Check a batch with a valid checksum whose third record has no end."""
+def test_record_without_an_end_under_a_valid_checksum(in_process: Any, tmp_path: Path) -> None:
     data = bytearray(build(RECORDS[:3], "v2").encode())
     at = data.rindex(b"k2") - 5
     data[at] = 0x7E

@@ -123,7 +123,7 @@ def test_transactions_that_stretch_over_segments(
     ("job", "command", "options"),
     [(convert_logs, "convert", {}), (compact_logs, "compact", {"drop_keyless": True, "now": 5})],
 )
-def test_several_disks_of_a_broker(
+def test_several_disks_of_one_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
 ) -> None:
     """Check that all checkpoints are read, and the first path identifies the broker, as on one machine."""

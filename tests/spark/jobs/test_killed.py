@@ -58,7 +58,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
     """Kill a worker after Spark received half of its rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
@@ -151,7 +151,7 @@ def test_what_is_counted_is_counted_once(
     assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
 
 
-def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
+def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
     """Check speculative tasks: two attempts write everything, and Spark uses the result of one."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
@@ -290,7 +290,7 @@ for folder in at_each_step(sys.argv[2], lambda folder: None, act):
 
 
 @pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
-def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> None:
+def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
     """Kill the driver after the tasks, or at any step of the commit: the output must be complete or absent."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
@@ -303,7 +303,7 @@ def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> No
     assert found == sorted(found) and set(found) == {0, 60} and len(found) >= 4
 
 
-def test_a_micro_batch_that_is_killed_at_any_step(tmp_path: Path) -> None:
+def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
     """Kill a micro-batch in its tasks, its commit, and its cleanup. Spark then repeats the micro-batch."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
@@ -338,7 +338,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "kills"), [("sink", 2), ("foreachBatch", 1)])
-def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str, kills: int) -> None:
+def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills: int) -> None:
     """Kill driver, JVM and workers together, at any moment: every row must be written once."""
     source, root = tmp_path / "source", tmp_path / "logs"
     rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]

@@ -111,7 +111,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
         read_logs(spark, tmp_path, "offset long", {"subscribe": "a"}, tasks=2).collect()
 
 
-def test_a_write_is_not_read_in_part(spark: "SparkSession", tmp_path: Path) -> None:
+def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_path: Path) -> None:
     """Check that all tasks see the same state of a write, although different tasks list its partitions."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")

@@ -95,8 +95,7 @@ def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("kind", ["put", "copy"])
-def test_a_request_that_fails(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
-    """Check that after any failed request there is no partial output, and the job can be repeated."""
+def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
     asked: list[str] = []
 
     def fails(_: int, text: str) -> bool:

@@ -97,7 +97,6 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    """Check that one task per partition reads the whole partition three times, in ranges."""
     put(store, broker, "/k")
     expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
     got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
@@ -132,8 +131,7 @@ def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: di
 
 
 @pytest.mark.usefixtures("here")
-def test_what_the_driver_fetches(store: Any, tmp_path: Path) -> None:
-    """Check that the driver fetches nothing for an export, and only the small copied files for a conversion."""
+def test_driver_fetches_only_files_that_it_copies(store: Any, tmp_path: Path) -> None:
     RandomLog(3, ("v2",)).write(tmp_path / "logs" / "alpha-0", most=9)
     (tmp_path / "logs" / "meta.properties").write_text("broker.id=1\n")
     put(store, tmp_path / "logs", "/k")
@@ -286,10 +284,9 @@ def test_the_command_passes_options_on_and_shows_none(
 
 
 @pytest.mark.slow
-def test_segments_that_are_compacted_apart(
+def test_reads_of_segments_that_are_compacted_separately(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check the reads of headers, keys and batches of each segment, on a file system with modification times."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     for seed in range(4):
         formats = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
@@ -349,8 +346,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     lambda url, out, **given: import_logs(NO_SPARK, url, out, **given),
     lambda url, out, **given: whatif_logs(NO_SPARK, url, "v3", **given),
 ])  # fmt: skip
-def test_what_s3_refuses(s3: Any, tmp_path: Path, job: Any) -> None:
-    """Check that the error contains the URL, but no secret."""
+def test_errors_of_s3_contain_the_url_and_no_secret(s3: Any, tmp_path: Path, job: Any) -> None:
     _, options, _ = s3
     nobody = {"endpoint_url": "http://127.0.0.1:9", "config_kwargs": {"retries": {"max_attempts": 0}}}
     for url, given, text in (

@@ -52,9 +52,7 @@ def big_segment(root: Path, mebibytes: int, size: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 300_000])
-def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
-    """Let one task read a segment larger than its memory limit, with small and with large values."""
-
+def test_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
     class Measured(LogReader):
         def read(self, partition: InputPartition) -> Iterator[Any]:
             yield from super().read(partition)
@@ -135,8 +133,7 @@ print(done["batches"][0], peak_kib() // 1024)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 4096, 300_000])
-def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
-    """Run each job in its own process, as in a worker."""
+def test_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
     records = big_segment(tmp_path / "logs", 500 if size > 100 else 100, size)
     for program, expected in ((_THERE, records), (_BACK, records // max(1, 16384 // size))):
         arguments = [sys.executable, "-c", program, str(tmp_path)]
@@ -147,7 +144,6 @@ def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
 
 
 def test_planning_reads_no_records(tmp_path: Path) -> None:
-    """Check that planning accepts a segment with arbitrary bytes, because the driver does not read them."""
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(range(256)) * 1000)
     splits = plan(log_query({"path": str(tmp_path), "maxSplitBytes": "1000"}))

@@ -51,8 +51,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])  # offsets of batch length (two), magic, checksum, last offset delta
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_a_damaged_head_fails_the_read_wherever_it_is(tmp_path: Path, at: int, index: bool, level: str) -> None:
-    """Check the default mode, FAILFAST."""
+def test_damaged_header_fails_the_read_by_default(tmp_path: Path, at: int, index: bool, level: str) -> None:
     for number in range(BATCHES):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -68,7 +67,7 @@ def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, num
     assert read(tmp_path, size, mode="PERMISSIVE") == sorted(every - set(range(5 * number, 5 * number + 5)))
 
 
-def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
+def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) -> None:
     """Check two damaged headers: one before the first requested offset, and one at a cut, where a task must search."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
@@ -82,7 +81,7 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
-def test_a_base_offset_that_is_wrong_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
+def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
     """Check a wrong base offset, which no checksum covers: wherever the cuts are, offsets stop increasing there."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
@@ -130,7 +129,7 @@ def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_pat
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
-def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, number: int) -> None:
+def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
     """Check PERMISSIVE mode. The wrong offset may exceed the end of the query, but later offsets do not."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
@@ -142,8 +141,7 @@ def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, n
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("number", [3, 4])
-def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bool, number: int) -> None:
-    """Check that a wrong offset beyond the end of the query, followed by damage, does not end the read."""
+def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, cut: bool, number: int) -> None:
     size = damaged(tmp_path / "t-0", 2, 6)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -159,9 +157,7 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bo
 
 
 @pytest.mark.usefixtures("each_engine")
-def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check Arrow batches of one record, where an Arrow batch ends at the wrong offset, but the split does not."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
@@ -173,8 +169,7 @@ def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
 
 
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: str) -> None:
-    """Check that the first batch after the requested end, which is in a gap, ends the read."""
+def test_first_batch_after_an_end_in_a_gap_ends_the_read(tmp_path: Path, level: str) -> None:
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(n, 5, b"k", b"v")], "v2", base_offset=n).encode() for n in (0, 5, 9)]
     for rest in (batches[1] + batches[2] + b"damaged" * 20, batches[1] + batches[2][:-3]):
@@ -186,7 +181,7 @@ def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: s
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
-def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: bool) -> None:
+def test_value_with_a_batch_inside_a_damaged_batch(tmp_path: Path, cut: bool) -> None:
     """Check a value that is itself a batch with an earlier offset, inside a batch with a damaged header."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
@@ -200,8 +195,7 @@ def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: b
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_a_negative_offset_hides_no_record(tmp_path: Path, level: str) -> None:
-    """Check that wrong offsets, even negative ones, appear in rows in PERMISSIVE mode."""
+def test_wrong_offsets_appear_in_permissive_rows(tmp_path: Path, level: str) -> None:
     size = damaged(tmp_path / "t-0", 4, 0)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

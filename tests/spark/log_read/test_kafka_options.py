@@ -102,8 +102,7 @@ def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["brokers", "inside", "twice", "segment twice"])
-def test_replicas(tmp_path: Path, how: str) -> None:
-    """Check that no record is read twice if there are replicas. An option selects the longest replica."""
+def test_records_of_replicas_are_read_once(tmp_path: Path, how: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for root, count in ((one, 1), (two, 2)):
         root.mkdir()

@@ -25,8 +25,7 @@ def odd(folder: Path, name: bytes) -> Path:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.usefixtures("each_engine")
-def test_names_that_are_no_text(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that rows and errors show the invalid bytes of a name as `?`."""
+def test_invalid_bytes_of_names_are_shown_as_question_marks(tmp_path: Path, options: dict[str, str]) -> None:
     path = segment(odd(tmp_path, b"caf\xe9") / "t-0", 0, batch(0, 1), batch(1, 1)[:-1] + b"!")
     file = f"{tmp_path}/caf?/t-0/{path.name}"
     if options.get("mode") != "PERMISSIVE":

@@ -49,7 +49,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
-def test_a_segment_that_was_cut_to_nothing_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
+def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     """Check empty segments, in streams as well. Only an empty last segment is valid: a broker has just created it."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, and the next segment begins at 20"
@@ -79,7 +79,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
     assert count(folder) == 20
 
 
-def test_compacted_logs_and_chosen_rows_lack_nothing(tmp_path: Path) -> None:
+def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
     """Check gaps that are no loss: gaps inside a segment, a broker's cleaner checkpoint, or a log by `kafka_log`."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
@@ -91,8 +91,7 @@ def test_compacted_logs_and_chosen_rows_lack_nothing(tmp_path: Path) -> None:
     assert count(written) == 30
 
 
-def test_damage_at_the_end_of_a_segment_is_reported_as_that(tmp_path: Path) -> None:
-    """Check that damage that already has its own row is not also reported as a lost segment."""
+def test_damage_is_not_reported_as_a_lost_segment(tmp_path: Path) -> None:
     broken = bytearray(batch(5))
     broken[30] ^= 1
     folder = log(tmp_path, [batch(0), bytes(broken)], [batch(10)], bases=(0, 10))

@@ -63,7 +63,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
-def test_many_segments_are_one_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
     """Check that small segments share Arrow batches: a batch costs Python and Spark more than a small segment."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
@@ -90,10 +90,9 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_rows_are_those_of_each_split_alone(
+def test_rows_equal_those_of_separate_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """Check that the columns are the same in both engines, and in one task or many."""
     segments(tmp_path, 12)
     together = read(tmp_path, together=True, **options)
     assert together == read(tmp_path, together=False, **options)
@@ -114,7 +113,7 @@ def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> N
     assert offsets == {0: committed, 1: [n for n in committed if n % 10 < 4], 2: committed}
 
 
-def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a wrong checksum in one segment, and invalid records under a valid checksum in another."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
@@ -134,7 +133,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
         assert left == [{k: v for k, v in row.items() if k != "_error"} for row in found if row["_error"] is None]
 
 
-def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
+def test_error_names_its_own_segment(tmp_path: Path) -> None:
     """Check that the error comes after the rows of earlier splits."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))

@@ -58,8 +58,7 @@ def wanted(expected: list[tuple[str, Record]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("mixture", MIXTURES, ids=str)
-def test_rows_of_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
-    """Check both engines, and splits that begin in the middle of a file."""
+def test_rows_of_splits_in_both_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
     expected = wanted(log_of(tmp_path / "t-0", mixture))
     options = {"recordFormat": mixture.named}
     assert [in_short(row) for row in rows(tmp_path, **options)] == expected
@@ -121,7 +120,6 @@ def of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 @pytest.mark.spark
 @pytest.mark.parametrize("mixture", TWO, ids=str)
 def test_jobs(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
-    """Check that the output of jobs equals the library's output on one machine."""
     expected = log_of(tmp_path / "logs" / "t-0", mixture, "gzip")
     named, partition = mixture.named, log.Partition(tmp_path / "logs" / "t-0")
     for to in ("v1", named):

@@ -65,10 +65,9 @@ def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: d
 
 @pytest.mark.parametrize("damage", [None, 3, 25, 70])
 @pytest.mark.parametrize("split_bytes", ["300", "64m"])
-def test_heads_of_damaged_batches(
+def test_checksum_covers_the_original_bytes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: int | None, split_bytes: str
 ) -> None:
-    """Check that the checksum is computed over the batch's original bytes instead of the decoded values."""
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     (tmp_path / "orders-0").mkdir()
     data = bytearray(segment.read_bytes())
@@ -82,8 +81,7 @@ def test_heads_of_damaged_batches(
 
 @pytest.mark.parametrize("first", [0, 1, 7, 12, 29, 30])
 @pytest.mark.parametrize("time", [0, 1 << 60])
-def test_offsets_of_batches(monkeypatch: pytest.MonkeyPatch, first: int, time: int) -> None:
-    """Check that batches are selected by their headers if they contain requested records."""
+def test_batches_are_selected_by_their_headers(monkeypatch: pytest.MonkeyPatch, first: int, time: int) -> None:
     options = {
         "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
         "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
@@ -164,7 +162,7 @@ def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["v1", "v2"])
-def test_timestamps_that_spark_has_no_place_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
+def test_timestamps_out_of_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
     """Check timestamps in nanoseconds, which some producers write instead of milliseconds."""
     most = 0x7FFFFFFFFFFFFFFF // 1000
     times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]

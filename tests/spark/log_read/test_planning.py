@@ -58,7 +58,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("preallocated", [False, True])
-def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
+def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
     """Check that the driver does not read indexes, because its work must not grow with the number of splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
@@ -109,8 +109,7 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
     "entries", [[], [(0, 0)], [(7, 900), (3, 500), (9, 100)], [(5, -4), (6, 1 << 30)], [(5, 300)] * 9]
 )
 @pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
-def test_any_bytes_may_be_an_index(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
-    """Check that no record is hidden, whatever an index contains."""
+def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
     from written_logs import arrow_rows
 
     path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
@@ -174,7 +173,7 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
     assert [row["offset"] for found in reader.read(task) for row in found.to_pylist()] == [*range(5, 10)]
 
 
-def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that tasks grow unless an option sets their size. The whole log is read either way."""
     size = len(batch(0))
     for base in (0, 500):
@@ -188,7 +187,7 @@ def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: p
     assert len(plan(log_query({"path": str(tmp_path), "minPartitions": "20"}))) == 20
 
 
-def test_what_lies_before_the_first_wanted_batch_is_no_work(tmp_path: Path) -> None:
+def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:
     """Check that the parts of large segments before the first requested batch don't count, so the rest is one task."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)

@@ -94,7 +94,7 @@ WRITTEN_OVER = [
 
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
-def test_a_last_segment_that_is_written_over_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
+def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
     """Check a rewrite as by `cp`: same inode, same or larger size, but another beginning or end."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)

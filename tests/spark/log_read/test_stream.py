@@ -49,8 +49,7 @@ class Query:
         ({"maxFilesPerTrigger": 1}, 2),
     ],
 )
-def test_limits(options: dict[str, Any], most: int) -> None:
-    """Check that each record is read once, in few or many micro-batches."""
+def test_each_record_is_read_once_under_any_limit(options: dict[str, Any], most: int) -> None:
     reader = stream(SAMPLE, **options)
     start = reader.initialOffset()
     assert start == {"orders": {"0": 0, "1": 0}}
@@ -64,8 +63,7 @@ def test_limits(options: dict[str, Any], most: int) -> None:
 
 
 @pytest.mark.parametrize("others", [0, 1, 20])
-def test_a_partition_that_lags_uses_the_limit(tmp_path: Path, others: int) -> None:
-    """Check that each partition's share of the limit is in proportion to its backlog, in bytes."""
+def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others: int) -> None:
     for number, count in enumerate([500, *(9 * [others])]):
         segment(tmp_path / f"t-{number}", 0, *(batch(5 * n) for n in range(count)))
     most = 200 * len(batch(0))
@@ -90,8 +88,7 @@ def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(("limit", "expected"), [
     (ReadAllAvailable(), 30), (ReadMaxRows(7), 10), (ReadMaxBytes(1), 5), (ReadMaxFiles(1), 10), (ReadMaxFiles(2), 25),
 ])  # fmt: skip
-def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None:
-    """Check that Spark's limit takes precedence over the limit in the options."""
+def test_limit_of_spark_takes_precedence(tmp_path: Path, limit: Any, expected: int) -> None:
     folder = tmp_path / "t-0"
     for base, count in ((0, 2), (10, 3), (25, 1)):
         segment(folder, base, *(batch(base + 5 * n) for n in range(count)))
@@ -100,8 +97,7 @@ def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None
 
 
 @pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
-def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
-    """Check that a partition makes progress however fast the others grow."""
+def test_every_partition_makes_progress(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
     names = [str(n) for n in range(partitions)]
     position = {"t": dict.fromkeys(names, 0)}
     served = dict.fromkeys(names, 0)
@@ -150,8 +146,7 @@ def test_new_segments_and_partitions(tmp_path: Path) -> None:
     assert sorted(got) == sorted([("t", n) for n in range(20)] + [(f"u{s}", n) for s in range(4) for n in range(5)])
 
 
-def test_the_same_range_is_read_the_same_again(tmp_path: Path) -> None:
-    """Check a restart, with more data and a new index."""
+def test_same_range_gives_equal_rows_after_a_restart(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     start, end = {"t": {"0": 0}}, {"t": {"0": 10}}
     before = rows(stream(tmp_path), start, end)
@@ -194,8 +189,7 @@ def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
         assert error["position"] == len(whole[0])
 
 
-def test_damage_that_was_there_before(tmp_path: Path) -> None:
-    """Check that the damage is a row of the micro-batch that reached it, and of no later micro-batch."""
+def test_damage_is_a_row_of_one_micro_batch(tmp_path: Path) -> None:
     bad = bytearray(batch(0))
     bad[30] ^= 1
     segment(tmp_path / "t-0", 0, bytes(bad), batch(5))
@@ -207,7 +201,7 @@ def test_damage_that_was_there_before(tmp_path: Path) -> None:
     assert [(row["offset"], row["_error"]) for row in part] == [(n, None) for n in range(10, 15)]
 
 
-def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
+def test_open_transactions(tmp_path: Path, logs: Path) -> None:
     """Check that records appear after their commit, and that the stream finally returned the rows of a query."""
     source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
     batches = [each.encode() for each in log.read(source)]
@@ -239,8 +233,7 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text:
     assert text in str(refused.value)
 
 
-def test_a_partition_on_its_way(tmp_path: Path) -> None:
-    """Check that a pattern ignores the folder of a future partition, which is not part of the log."""
+def test_folders_of_future_partitions_are_ignored(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, batch(0))
     for state in ("future", "delete", "stray"):
         segment(tmp_path / f"t-0.{'0' * 32}-{state}", 0, batch(0))
@@ -258,7 +251,7 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
-def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
+def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> None:
     """Check that a stream of a single segment is rejected: it would skip later segments and count them as read."""
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
@@ -278,8 +271,7 @@ def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
     return list(query.recentProgress)
 
 
-def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
-    """Run several micro-batches, then restart with more data, a half-written batch, and a new topic."""
+def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     copytree(SAMPLE, logs)
     spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
@@ -304,7 +296,7 @@ def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> No
     assert run(df().where("value is not null"), tmp_path)[-1].sources[0].latestOffset
 
 
-def test_a_stream_that_fails_and_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
+def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
     """Check that a failed micro-batch is repeated with equal rows. Records removed by retention meanwhile are data
     loss.
     """

@@ -54,8 +54,7 @@ def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[
     assert [row["offset"] for row in rows(calm, start, end)] == left
 
 
-def test_a_log_that_begins_anew(tmp_path: Path) -> None:
-    """Check that without failOnDataLoss, the stream continues at the current end of the log."""
+def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, batch(0, 1))
     reader = stream(tmp_path, failOnDataLoss="false")
     end = reader.latestOffset({"t": {"0": 20}}, ReadAllAvailable())
@@ -64,7 +63,7 @@ def test_a_log_that_begins_anew(tmp_path: Path) -> None:
     assert [row["offset"] for _, part in triggers(reader, end) for row in part] == [1, 2, 3, 4, 5]
 
 
-def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
+def test_segment_removed_during_a_read(tmp_path: Path) -> None:
     """Check that a vanished segment is retention if the log now begins later, and data loss otherwise."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
@@ -87,7 +86,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])
 @pytest.mark.parametrize("begin", [0, 5])
-def test_a_segment_that_goes_while_it_is_looked_at(
+def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
     """Check a segment that is renamed between listing and reading: data loss if it was unread, otherwise ignored."""
@@ -127,7 +126,7 @@ def test_a_segment_that_goes_while_it_is_looked_at(
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ENOENT])
 @pytest.mark.parametrize("begins_later", [False, True])
-def test_an_error_of_the_machine_is_no_deletion(
+def test_failed_read_is_not_taken_for_a_deletion(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, begins_later: bool
 ) -> None:
     """Check that a failed read fails the task with the error number, unless the log proves a deletion."""
@@ -194,7 +193,7 @@ def in_three_segments(root: Path) -> Path:
 
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
-def test_a_segment_in_the_middle_that_is_gone(tmp_path: Path, start: int, limit: Any) -> None:
+def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
     """Check the gap whether or not the query saw the segment, because a restarted query only knows offsets."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}

@@ -49,9 +49,7 @@ def test_one_segment_and_a_pattern(logs: Path, tmp_path: Path) -> None:
     assert found(next(folder.glob("14-*.log"))) == found(folder / "14-*.log") == expected
 
 
-def test_committed_reading_begins_behind_a_snapshot(
-    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_committed_reads_begin_after_a_snapshot(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that only the last segment is scanned: a segment's snapshot lists the transactions open after it."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []

@@ -47,7 +47,7 @@ def times(**of: int) -> str:
 
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 3), (31, 5), (41, 7), (50, 7)])
-def test_the_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
+def test_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
     """Check the first record that is not earlier; later records may be. Other partitions are read whole."""
     other = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
@@ -66,8 +66,7 @@ def test_a_time_that_no_record_has_reached(folder: Path) -> None:
     assert first_offsets(folder, **options) == {"t": {"0": 8, "1": 0}}
 
 
-def test_times_come_before_offsets(folder: Path) -> None:
-    """Check that offsets are ignored if times are given, as in Spark's Kafka source."""
+def test_times_take_precedence_over_offsets(folder: Path) -> None:
     bounds = {"startingOffsets": '{"t": {"0": 4, "1": 1}}', "endingOffsets": '{"t": {"0": 6, "1": 2}}'}
     given = {"startingOffsetsByTimestamp": times(p0=20), "endingOffsetsByTimestamp": times(p0=50)}
     assert read(folder, **given, **bounds) == read(folder, **given)

@@ -54,8 +54,7 @@ def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) ->
 
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-int", "kip87", "kip82-int+kip87"])
-def test_formats(tmp_path: Path, format: str) -> None:
-    """Check that all records are committed in formats without transactions."""
+def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Path, format: str) -> None:
     has_them = format.startswith("v")
     segment(tmp_path / "t-0", 0, *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
     expected = [(offset, False) for offset in range(4, 10)]
@@ -68,7 +67,7 @@ def test_formats(tmp_path: Path, format: str) -> None:
     (0, [(None, True), (4, False), (5, False), (6, False), (7, False), (8, False), (9, False)]),
     (4, [(4, False), (5, False), (6, False), (None, True)]),  # the outcome of the second transaction is unknown
 ])  # fmt: skip
-def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
+def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
     """Check PERMISSIVE mode, in which damage is a row. The outcome of transactions that it hides is unknown."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
@@ -98,8 +97,7 @@ def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("zeros", [0, 400])
-def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
-    """Check that an incomplete batch in any last segment waits as in read_uncommitted."""
+def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
     whole = b"".join(transactions("v2"))
     position: dict[str, Any] = {"t": {"0": 0}}
     got: list[int] = []
@@ -110,7 +108,7 @@ def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
     assert got == list(range(4, 10)) and position == {"t": {"0": 11}}
 
 
-def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
+def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
     """Check that batches before damage are read. Damage is an error in requested batches or an earlier segment."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
@@ -123,7 +121,7 @@ def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, index: str, level: str) -> None:
+def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
     """Check that an abort marker missing from the indexes is an error: a snapshot means that all aborts are indexed."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
@@ -156,8 +154,7 @@ def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     return iter([seen])
 
 
-def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Check that without a producer snapshot, a trigger and its plan each scan only the new batches."""
+def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
     [seen] = gone_over
     parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
     position: dict[str, Any] = {"t": {"0": 0}}
@@ -172,7 +169,7 @@ def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[
     assert [offset for offset, _ in read(tmp_path)] == got
 
 
-def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
+def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
     """Check a log that a follower truncates to match its leader. Open transactions may then be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
@@ -191,7 +188,7 @@ class Looked(tuple[tuple[int, int, int], ...]):
         pytest.fail("all transactions are gone over for one batch")
 
 
-def test_a_batch_is_looked_up_among_thousands_of_transactions() -> None:
+def test_look_up_among_thousands_of_transactions() -> None:
     """Check random transactions, even with an index that contradicts its log, and damage that makes them overlap."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):

@@ -50,8 +50,7 @@ def offsets(found: list[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("options", pairs(STREAMED), ids=" ".join)
-def test_streams(folder: Path, options: dict[str, str]) -> None:
-    """Check that streams read all complete batches, wait, and read the rest once it is written."""
+def test_streams_wait_for_the_rest_of_a_batch(folder: Path, options: dict[str, str]) -> None:
     step = 5 if "level" in options else 1
     reader = stream(folder, startingOffsetsByTimestampStrategy="latest", **options)
     start = reader.initialOffset()

@@ -29,8 +29,7 @@ pytestmark = pytest.mark.spark
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
-def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
-    """Check every record with its batch's properties, and the aborted transactions."""
+def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_path: Path) -> None:
     count = aborted = 0
     for source in log.find_partitions(logs):
         if source.topic is None:
@@ -122,8 +121,7 @@ PAIRS = [pair for pair in product(FORMATS, FORMATS) if can_stand_together(*pair)
 @pytest.mark.parametrize(
     ("before", "format", "by_column"), [(*pair, number % 2 == 1) for number, pair in enumerate(PAIRS)]
 )
-def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
-    """Check that offsets continue after a log of this format, or of a format with another magic byte."""
+def test_offsets_continue_after_logs_of_any_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
     schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
     for name in (before, format):
         row = ("t", b"v" * 100, name)[: len(schema)]
@@ -174,7 +172,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
-def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> None:
+def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     """Check rows with one baseOffset that don't fit one batch: only the first new batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
@@ -191,7 +189,7 @@ def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> Non
         (False, "offset 2 can't be appended to it: it is the baseOffset of offset 5; leave out column baseOffset"),
     ],
 )
-def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str) -> None:
+def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
     """Check that the second part can't begin at the same offset, unless an option sets the size of batches."""
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
@@ -217,8 +215,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     assert not list(tmp_path.glob(".*"))  # brokers don't start with unknown folders
 
 
-def test_rows_of_ones_own(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check rows of strings without offsets, with a topic from an option. A second job continues after the first."""
+def test_rows_of_strings_without_offsets(spark: "SparkSession", tmp_path: Path) -> None:
     df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
     for _ in range(2):
         save(in_log_order(df), tmp_path, topic="made", compression="gzip")
@@ -238,10 +235,9 @@ def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path:
 
 
 @pytest.mark.parametrize(("partitions", "open_bytes"), [(5, 1), (5, 2000), (5, 64 << 20), (65, 64 << 20)])
-def test_partitions_that_alternate(
+def test_alternating_partitions_give_full_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, open_bytes: int
 ) -> None:
-    """Check partitions that alternate in any order, as after a shuffle: batches are as full as memory allows."""
     monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", open_bytes)
     rows = [("t", n % partitions, n // partitions, None, b"v%d" % n) for n in range(20 * partitions)]
     job(tmp_path, table(*rows), segmentBytes=400)
@@ -273,8 +269,7 @@ def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.M
     assert offsets(tmp_path) == {"t-0": [*range(10)], "t-1": [*range(10)]}
 
 
-def test_skew_and_nothing(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check nearly all rows in one partition, tasks without rows, and a DataFrame without rows."""
+def test_skewed_and_empty_data(spark: "SparkSession", tmp_path: Path) -> None:
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")
     save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)
@@ -393,7 +388,7 @@ def test_writes_that_are_refused_before_they_begin(
 
 @pytest.mark.parametrize("has_path", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_tables_are_refused(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
+def test_tables_are_rejected(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
     """Check that tables, which could not be read, are rejected without creating a file."""
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
@@ -413,7 +408,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
         job(tmp_path / "file" / "logs", table(("t", 0, 0, None, b"v")))
 
 
-def test_a_log_that_a_broker_has_open(tmp_path: Path) -> None:
+def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
     """Check that a log with zeros after its last batch is rejected: the zeros would end up in the middle of the log."""
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
@@ -429,8 +424,7 @@ def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
         job(tmp_path, [batches[0].slice(0, half)], [batches[0].slice(half), *batches[1:]])
 
 
-def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> None:
-    """Check that appended markers abort an open transaction of the existing log, and that the index records it."""
+def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) -> None:
     source = logs / "kafka4" / "alpha-txn-many-0"
     batches = list(arrow_rows(source))
     rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
@@ -443,7 +437,7 @@ def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> N
 
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
-def test_a_null_without_the_flag_that_was_read_is_written_again(tmp_path: Path, format: str) -> None:
+def test_null_without_the_tombstone_flag(tmp_path: Path, format: str) -> None:
     """Check a record that readers keep but producers may not write: only rows with offsets may contain it."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]

@@ -72,8 +72,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "leave out the other options" in done.stderr
 
 
-def test_what_a_killed_job_has_left(tmp_path: Path) -> None:
-    """Check that the next run of the job removes its leftovers, and files of other outputs stay."""
+def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:
     output, digits = tmp_path / "out", "3f" * 16
     mine, other = tmp_path / f".out.{digits}", tmp_path / f".out.b.{digits}"
     for each in (mine, other):

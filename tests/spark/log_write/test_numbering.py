@@ -22,8 +22,7 @@ def rows(first: int, count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("format", "codec"), FORMATS)
-def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec: str) -> None:
-    """Check that offsets are consecutive, indexes and checksums are valid, and records are in task order."""
+def test_offsets_of_several_tasks_continue_the_log(tmp_path: Path, format: str, codec: str) -> None:
     options: dict[str, Any] = {"recordFormat": format, "compression": codec, "batchRecords": 3, "segmentBytes": 4000}
     job(tmp_path, rows(0, 10), **options)
     job(tmp_path, rows(10, 200), rows(210, 7), rows(217, 100), **options)
@@ -36,7 +35,7 @@ def test_several_tasks_and_a_log_before_them(tmp_path: Path, format: str, codec:
     assert not [name for name in files(tmp_path) if "places" in name]
 
 
-def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
+def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
     """Check wrappers of v0, whose messages have their own offsets under the wrapper's checksum."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
@@ -45,7 +44,7 @@ def test_batches_that_can_not_be_renumbered(tmp_path: Path) -> None:
     assert offsets(tmp_path) == {"t-0": [*range(10)]}
 
 
-def test_two_writes_at_once(tmp_path: Path) -> None:
+def test_two_concurrent_writes(tmp_path: Path) -> None:
     """Check two jobs planned from one end of the log: the second continues the first's offsets and leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
@@ -58,7 +57,7 @@ def test_two_writes_at_once(tmp_path: Path) -> None:
     assert [tuple(e) for e in log.Partition(tmp_path / "t-0").leader_epochs] == [(0, 0), (1, 5)]
 
 
-def test_transactions_that_another_write_has_overtaken(tmp_path: Path) -> None:
+def test_transactions_after_a_concurrent_write(tmp_path: Path) -> None:
     """Check that the transaction index has the same offsets as the markers in the log."""
     schema = columns("topic string, value binary, producerId long, producerEpoch int, isTransactional boolean")
     row = ("t", b"v", 7, 0, True)

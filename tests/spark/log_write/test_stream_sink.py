@@ -60,7 +60,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
     return micro_batch
 
 
-def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
+def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     """Repeat a batch with the same rows, other rows or none, and repeat an old batch."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
@@ -77,7 +77,7 @@ def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a second write with the same batch number is rejected, instead of losing its rows as a repetition."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
@@ -100,7 +100,7 @@ class Stop(BaseException):
     """An exception that stands for the death of a process."""
 
 
-def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
     """Stop the stream before each step of a commit. Repeating the batch writes it once, and the next batch follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -133,7 +133,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pytest.fail("a commit never came to its end")
 
 
-def test_an_attempt_that_comes_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a late attempt of the same or an earlier micro-batch, which may begin before the folder exists."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
@@ -154,7 +154,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
     assert files(tmp_path) == before
 
 
-def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a stream fails when it starts. A folder with a commit is not probed again at each micro-batch."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
@@ -169,8 +169,9 @@ def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pyte
     LogStreamWriter(target._replace(root=str(tmp_path / "old")), overwrite=False)
 
 
-def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a slow query that was taken for dead: two queries run the same batch, and one of them commits it."""
+def test_two_drivers_of_one_query_commit_a_batch_once(
+    tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batch = MicroBatch("q", 0)
     monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -180,8 +181,9 @@ def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.
     assert values(tmp_path) == [0, 1] and not list(tmp_path.glob(".*"))
 
 
-def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that leftovers of unreported attempts and killed drivers are removed; leftovers of other writes stay."""
+def test_next_commit_removes_leftovers_of_attempts_and_drivers(
+    tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(tmp_path, "q", 0, rows(0))
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made during the commit's cleanup
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
@@ -248,8 +250,7 @@ def read_numbers(root: Path) -> list[int]:
     return sorted(number for partition in log.find_partitions(root) for number in values(root, partition.path.name))
 
 
-def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check rows in any order, as in Spark's Kafka sink. The stream resumes where it was stopped."""
+def test_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
     root = tmp_path / "logs"
 
     def start() -> Any:
@@ -269,8 +270,7 @@ def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSess
 
 
 @pytest.mark.thorough
-def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check the checkpoint of a driver that died between its commit and Spark's record of the commit."""
+def test_driver_died_before_spark_recorded_the_commit(spark: "SparkSession", tmp_path: Path) -> None:
     root, checkpoint = tmp_path / "logs", tmp_path / "checkpoint"
 
     def start() -> Any:
@@ -294,8 +294,7 @@ def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_pat
     assert values(root) == [*range(70)]
 
 
-def test_for_each_batch(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check a query that fails after the commit of a batch, so that the batch is repeated."""
+def test_foreach_batch_repeats_a_batch_after_its_commit(spark: "SparkSession", tmp_path: Path) -> None:
     root, failures = tmp_path / "logs", iter([False, True, False])
 
     def write(df: "DataFrame", number: int) -> None:

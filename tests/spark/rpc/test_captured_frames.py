@@ -83,7 +83,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
+def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     """Check that text and file names that are not UTF-8 are shown with `?`, and still distinguish connections."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()

@@ -98,9 +98,7 @@ def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) 
 
 
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
-def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
-    """Check that each record is in exactly one split. Each split is read without Spark."""
-
+def test_each_record_is_in_exactly_one_split(logs: Path, split_bytes: int) -> None:
     def rows(**options: Any) -> list[Any]:
         given = [{"path": str(each), "includeControlRecords": "true", **options} for each in logs.iterdir()]
         batches = [
@@ -169,8 +167,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
     assert pushed.count() == 0  # a filter may exclude everything
 
 
-def test_transactions_that_were_aborted(spark: "SparkSession", logs: Path) -> None:
-    """Check that records of aborted transactions are included, unless only committed records are requested."""
+def test_aborted_transactions(spark: "SparkSession", logs: Path) -> None:
     found = 0
     for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
         aborted = {
@@ -307,8 +304,7 @@ def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
-def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
-    """Check that tombstones are null, and that errors name the undecodable record, in both engines."""
+def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
     import tagwire_messages as messages
 
     folder = tmp_path / "beats-0"
@@ -408,8 +404,7 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
 
 
-def test_what_is_wrong_is_left_out(tmp_path: Path) -> None:
-    """Check that DROPMALFORMED gives the rows of PERMISSIVE without error rows and their error column."""
+def test_drop_malformed_omits_error_rows(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2").encode() for n in (0, 3, 6)]

@@ -142,8 +142,7 @@ def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
         load(spark, path, mode="FAILFAST", body="struct", api="Heartbeat").collect()
 
 
-def test_answers_to_a_version_that_a_broker_lacks(spark: "SparkSession") -> None:
-    """Check that such responses are decoded in version 0, their actual version, even into structs."""
+def test_responses_to_an_unsupported_version_are_decoded_in_version_0(spark: "SparkSession") -> None:
     probes = "apiVersion = 99 and response is not null"
     as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
     structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()
@@ -225,8 +224,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     assert load(spark, tmp_path, port=9093).count() == 0
 
 
-def test_a_network_capture_that_lacks_packets(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that the gap is a row of its own, and that later frames are read."""
+def test_network_capture_with_missing_packets(spark: "SparkSession", tmp_path: Path) -> None:
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
     sized = [len(data).to_bytes(4, "big") + data for data in asked]

@@ -51,10 +51,9 @@ def test_a_read_and_a_stream(
     assert "kafka_log" in shown and "very-hidden" not in shown + written
 
 
-def test_what_is_written_is_read_back(
+def test_no_secret_in_writes_streams_and_foreach_batch(
     spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Check a write, a stream, and a `foreachBatch`. Nothing that Spark shows or stores may contain a secret."""
     system, options = bucket
     source = str(Path(__file__).parents[2] / "data" / "sample_log")
     df = spark.read.format("kafka_log").load(source)

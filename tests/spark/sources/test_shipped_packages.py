@@ -47,7 +47,7 @@ spark.stop()
 
 
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
-def test_a_package_that_is_shipped(tmp_path: Path, how: str) -> None:
+def test_shipped_package(tmp_path: Path, how: str) -> None:
     """Ship a package by `spark-submit` to a cluster of one worker with its own JVM, and by calls."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
@@ -80,7 +80,7 @@ spark.stop()
 """
 
 
-def test_an_environment_in_an_archive(tmp_path: Path) -> None:
+def test_environment_in_an_archive(tmp_path: Path) -> None:
     """Check client mode. The interpreter only runs where its `env` is, as if driver and executor were two machines."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())

@@ -105,7 +105,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
     assert str(report).splitlines()[-1] == "3 specs written, 0 unchanged"
 
 
-def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None:
+def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
     """Check that documentation moves to a message's newest name, and undocumented new fields are reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}

@@ -147,8 +147,7 @@ def test_a_capture_and_itself() -> None:
             assert field["values"] is None or not (field["values"]["onlyA"] or field["values"]["onlyB"])
 
 
-def test_old_and_new_clients(tmp_path: Path) -> None:
-    """Check that a field missing from one capture counts as its default, not as a value that only the other has."""
+def test_field_missing_from_one_capture_counts_as_its_default(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
     old, new = (
         str(write(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")

@@ -75,10 +75,7 @@ def test_in_place_where_nothing_is_lost(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("by_git", [False, True])
-def test_what_a_lock_or_a_revision_remembers_is_released(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool
-) -> None:
-    """Check that version 3, which was removed from the specs, is not drafted again with other bytes."""
+def test_removed_versions_are_not_drafted_again(folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool) -> None:
     monkeypatch.chdir(folder.parent)
     project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\n' + ('lock = "lock.json"\n' * (not by_git))
     (folder.parent / "pyproject.toml").write_text(project)

@@ -108,7 +108,7 @@ def test_a_version_that_nobody_knows_has_no_body(script: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 4])
-def test_it_ends_when_nobody_reads_what_it_prints(script: Path, version: int) -> None:
+def test_exits_when_standard_output_is_closed(script: Path, version: int) -> None:
     """Check `tagwire mock serve script.yaml | head -n 1`. Version 4 also causes a problem."""
     with serving(script) as process:
         port = int(line(process).removeprefix("listening at 127.0.0.1:"))

@@ -135,8 +135,9 @@ def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
         (Reply(raw=b"\xff\xff\xff\xff"), "the server sent bytes that are not a frame: "),
     ],
 )
-def test_missing_answers(reply: Reply, reason: str, peer: MockPeer, tmp_path: Path) -> None:
-    """Check that only the affected connection is abandoned."""
+def test_missing_responses_abandon_only_their_connection(
+    reply: Reply, reason: str, peer: MockPeer, tmp_path: Path
+) -> None:
     peer.on(kafka.MetadataRequest).reply(reply)
     beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
     file = capture(tmp_path, ASKED, frame(METADATA, 12), ASKED, frame(METADATA, 12), beat, fine)
@@ -190,9 +191,7 @@ def exchange(number: int, request: Any, response: Any, version: int) -> list[Rec
     return [frame(request, version, number), frame(response, version, number)]
 
 
-def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Check that topic IDs are replaced in requests and expected responses. Addresses may differ."""
-
+def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
     def described(topic_id: UUID) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
 
@@ -226,9 +225,7 @@ def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
     assert received == [fetch(ASSIGNED, 0), fetch(ASSIGNED, 99), fetch(ASSIGNED, 99)]
 
 
-def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> None:
-    """Check that IDs, epochs and batch headers of producers and members are replaced."""
-
+def test_ids_and_epochs_of_producers_and_members_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
     def produce(records: bytes) -> Any:
         data = [PartitionProduceData(index=0, records=records)]
         return kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
@@ -259,7 +256,7 @@ def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> No
     peer.assert_received(commit("a-2", 5))
 
 
-def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
+def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
     """Check that IDs of topics that the target does not return, and values that mean "no ID", are sent unchanged."""
 
     def described(*topics: tuple[str, UUID]) -> Any:
@@ -277,7 +274,7 @@ def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
     peer.assert_received(asked)
 
 
-def test_members_in_another_order() -> None:
+def test_ids_of_members_in_another_order() -> None:
     """Check that the ID of another recorded member at the same position is not used as a replacement."""
 
     def joined(*ids: str) -> Any:
@@ -290,9 +287,7 @@ def test_members_in_another_order() -> None:
     assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
 
 
-def test_topic_ids_are_learned_by_name() -> None:
-    """Check topics in another order, with an additional topic."""
-
+def test_topic_ids_are_matched_by_name() -> None:
     def described(*topics: tuple[str, int]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
 
@@ -302,7 +297,7 @@ def test_topic_ids_are_learned_by_name() -> None:
     assert [carried.message(each) for each in fetches[:2]] == fetches[2:]
 
 
-def test_the_same_ids_in_another_order() -> None:
+def test_equal_ids_in_another_order() -> None:
     """Check that IDs are matched although topics may have no names and a server may list them in any order."""
 
     def fetched(*ids: int) -> Any:
@@ -313,8 +308,7 @@ def test_the_same_ids_in_another_order() -> None:
     assert carried.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
 
 
-def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
-    """Check a request that can't be decoded, and records that are not batches. Both are sent unchanged."""
+def test_undecodable_requests_and_records_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
     carried = IdMapping(kafka.registry)
@@ -323,9 +317,7 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
         assert carried.request(each) is each
 
 
-def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
-    """Check reordered topics and partitions: differences are reported at the path of the recorded element."""
-
+def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp_path: Path) -> None:
     def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
         responses = [
             TopicProduceResponse(

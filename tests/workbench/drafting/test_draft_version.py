@@ -254,8 +254,7 @@ def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[
     assert state(folder) == before
 
 
-def test_what_else_was_released_is_kept(tmp_path: Path) -> None:
-    """Check a lock that records a version and a tag that the specs no longer have."""
+def test_versions_and_tags_in_a_lock_are_kept(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
     known = SpecReader().read(
         [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],

@@ -92,7 +92,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
     assert CliRunner().invoke(app, ["validate", str(root / "specs")]).exit_code == 0
 
 
-def test_an_editor_that_renames_no_files(root: Path) -> None:
+def test_editor_that_does_not_rename_files(root: Path) -> None:
     """Check an editor that gets only text edits, which apply to unsaved text if a file is open."""
     with editor(root) as client:
         request = client.open(root / "specs" / "PlaceRequest.json")

@@ -165,8 +165,7 @@ def test_requests_without_a_response() -> None:
     assert it.kinds[-2:] == [(False, 12, 4), (False, 3, 12)]
 
 
-def test_requests_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the oldest unanswered requests are forgotten."""
+def test_oldest_unanswered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_workbench.proxy.connection._MOST_WAITING", 2)
     it = Recording()
     for number in (1, 2, 3):
@@ -267,8 +266,7 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
         tracemalloc.stop()
 
 
-def test_frames_that_memory_does_not_hold() -> None:
-    """Check that large frames are forwarded unchanged and not recorded, and that later frames are recorded."""
+def test_large_frames_are_forwarded_but_not_recorded() -> None:
     it = Recording(max_held=50)
     asked = request(kafka.MetadataRequest(), 12)
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
@@ -290,7 +288,7 @@ def test_the_largest_frame() -> None:
     assert "found size 219 of a frame, expected 0 to 30" in it.proxy.problems[0]
 
 
-def test_which_fields_are_addresses() -> None:
+def test_address_fields() -> None:
     """Check that brokers' fields are addresses, but not those of ACLs or of clients in groups."""
     found = {
         name: [*address_structs(kafka.registry[name])]
@@ -322,7 +320,7 @@ FIND = [
 ]
 
 
-def test_a_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
+def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
     """Check that responses are paired by order, and addresses are found in the protocol's messages."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]

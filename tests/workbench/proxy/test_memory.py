@@ -32,7 +32,7 @@ def _faults(first: str = "", **variables: str) -> int:
     return int(subprocess.check_output([sys.executable, "-c", program], env=os.environ | variables))
 
 
-def test_fresh_pages_are_what_freed_memory_costs() -> None:
+def test_default_settings_need_new_pages_per_frame() -> None:
     """Check that each frame needs new pages with default settings, so that the other tests can fail."""
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
 

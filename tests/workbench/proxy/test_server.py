@@ -78,9 +78,7 @@ def test_a_hundred_connections(peer: MockPeer) -> None:
     assert len({each.connection for each in proxy.frames}) == 100
 
 
-def test_half_closed(peer: MockPeer) -> None:
-    """Check that a client that has closed its sending side still receives responses."""
-
+def test_half_closed_client_still_receives_responses(peer: MockPeer) -> None:
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
             writer.write(ASKED)
@@ -129,8 +127,7 @@ def test_a_server_that_is_not_there() -> None:
     assert proxy.problems[0].startswith(f"connection 1: {nobody} can't be reached: ")
 
 
-def test_a_server_that_comes_and_goes() -> None:
-    """Check that clients retry at once, but each outage is reported once."""
+def test_each_outage_is_reported_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         nobody = Address(*listening.getsockname())
 
@@ -151,8 +148,7 @@ def test_a_server_that_comes_and_goes() -> None:
     assert [each.split(":")[0] for each in proxy.problems] == ["connection 1", "connection 5"]
 
 
-def test_nothing_piles_up() -> None:
-    """Check that the proxy stops accepting bytes after a while if neither side reads."""
+def test_proxy_stops_accepting_bytes_if_neither_side_reads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         taken = 0
 
@@ -218,7 +214,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
     assert problem.endswith("passed on as it is, and so are further servers: there are 2 listeners already")
 
 
-def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
+def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
     """Check a broker that advertises the proxy's own address: a new listener would lead back to the proxy."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
@@ -319,7 +315,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_what_is_written_before_the_end(tmp_path: Path) -> None:
+def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
     """Check that a killed process leaves complete gzip members, so that the file is always readable."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
@@ -336,8 +332,7 @@ def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
     assert (unpacking.decompress(file.path.read_bytes()), unpacking.eof) == (b"", True)
 
 
-def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that threads that add frames get the writer's error, even a thread that is waiting."""
+def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
     file = CaptureFile(tmp_path / "frames.jsonl")
     file._process.kill()
@@ -350,8 +345,7 @@ def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("kind", ["gzip", "plain"])
-def test_a_full_disk(kind: str) -> None:
-    """Check that the process reports the error and exits."""
+def test_full_disk_ends_the_process(kind: str) -> None:
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, writing.__file__, kind]
         done = subprocess.run(
@@ -361,8 +355,7 @@ def test_a_full_disk(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "opened"), [("gzip", gzip.open), ("plain", open)])
-def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> None:
-    """Check that the file ends with a complete line or a complete gzip member."""
+def test_file_on_a_full_disk_ends_with_a_complete_line_or_member(kind: str, opened: Any, tmp_path: Path) -> None:
     path = tmp_path / "frames"
     start = b'{"dir": "req", "hex": "'
     frame = random.Random(1).randbytes(300_000)
@@ -384,8 +377,7 @@ def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
-def test_members(sizes: list[int], tmp_path: Path) -> None:
-    """Check that several gzip members read as one file, with one line for a frame of any size."""
+def test_several_gzip_members_read_as_one_file(sizes: list[int], tmp_path: Path) -> None:
     with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
         for number, size in enumerate(sizes):
             file.add(frame(number, bytes([number]) * size))

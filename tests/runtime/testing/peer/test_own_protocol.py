@@ -46,7 +46,7 @@ def ask(asking: Any, version: int) -> bytes:
     return len(frame).to_bytes(4, "big") + frame
 
 
-def test_headers_take_what_they_have_in_common(asking: Any) -> None:
+def test_response_header_copies_common_fields(asking: Any) -> None:
     """Check that the response header copies the request's trace, and has its default for hops, which is in one header
     only.
     """

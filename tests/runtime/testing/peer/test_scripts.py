@@ -132,8 +132,7 @@ def test_what_has_rules_is_announced(peer: MockPeer) -> None:
     ]
 
 
-def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
-    """Check that unstable versions are announced only on request, as by Kafka's brokers."""
+def test_unstable_versions_are_not_announced_by_default(peer: MockPeer) -> None:
     unstable = next(
         cls
         for cls in map(kafka.registry.__getitem__, kafka.registry.names())
@@ -145,7 +144,7 @@ def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize("version", [6, 99, 32767])
-def test_a_newer_client_is_told_which_versions_it_may_ask_in(peer: MockPeer, version: int) -> None:
+def test_newer_client_gets_the_supported_versions(peer: MockPeer, version: int) -> None:
     """Check KIP-511's response: error 35 in version 0, with the supported versions of ApiVersionsRequest."""
     peer.on(kafka.HeartbeatRequest).reply(OK)
     request = framed(ASKING, 4)
@@ -292,7 +291,7 @@ def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any],
     assert said in str(caught.value)
 
 
-def test_headers_are_bounded_too() -> None:
+def test_limits_apply_to_headers() -> None:
     """Check a version that the peer supports and a version that it does not support."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)

@@ -46,8 +46,7 @@ def test_every_version_of_every_message() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_each_rule(rule: str) -> None:
-    """Check that each rule can be selected, and is broken as described."""
+def test_each_rule_is_broken_as_described(rule: str) -> None:
     mutator = Mutator(kafka.registry, frames=True)
     for number in range(20):
         made = mutator.mutate(b"", number, rule=rule)
@@ -154,8 +153,7 @@ def test_inputs_that_are_no_messages(data: bytes) -> None:
         assert isinstance(mutator(data, 100, number), bytes)
 
 
-def test_near_bytes_are_near_a_message() -> None:
-    """Check that bytes without a message are replaced by a seed, and that a message with an error is kept."""
+def test_bytes_without_a_message_are_replaced_by_a_seed() -> None:
     for data, mutator in [
         (b"", Mutator(kafka.registry, kind="request", prefix="key")),
         (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
