@@ -315,7 +315,7 @@ def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> 
     first = value.stops[0]
     error = refusal_of(package, value.replace(stops=(first, first)), version)
     assert error.path == "stops[1]"
-    assert error.reason == f"has {key}, the key of element 0; each element has a key of its own"
+    assert error.reason == f"has {key}, the key of element 0; keys must be unique"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
     fault = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
     assert (fault.path, fault.offset) == ("stops[1]", place)

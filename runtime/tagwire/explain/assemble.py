@@ -143,7 +143,7 @@ def _start(line: str, number: int, begin: int) -> int:
             number,
             indent + 1,
             f"{offset[1][:40]!r} alone",
-            f"bytes behind the offset, or bytes from column {begin + 1} on",
+            f"bytes after the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
         # `00 01 02` at the margin is bytes; an offset is followed by two blanks

@@ -49,7 +49,7 @@ class RuledCursor(FramedCursor):
         if twin is not None:
             self.path.append(index)
             found = f"{key_text(keys.names, element, self.shown_key)}, the key of element {twin}"
-            self.deviate(found, "a key of its own", start)
+            self.deviate(found, "a unique key", start)
             self.path.pop()
 
     def shown_key(self, name: str, value: Any) -> str:

@@ -146,10 +146,10 @@ class LayoutWriter(ValueWalk):
     def constant(self, item: Item, value: Any) -> Any:
         """Return the value if its item allows it: a constant must match, and named bits must have known values."""
         if item.equals is not None and value != item.equals:
-            self.fail(f"is {self.shown(value)}, but it is {item.equals} always")
+            self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:
             if isinstance(value, int) and group.values and group.of(value) >= len(group.values):
-                self.fail(f"has {group.name} {group.of(value)}, but there are {', '.join(group.values)} only")
+                self.fail(f"has {group.name} {group.of(value)}; expected one of {', '.join(group.values)}")
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
@@ -158,7 +158,7 @@ class LayoutWriter(ValueWalk):
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
             with self.at(item.name):
-                self.fail(f"is {self.shown(get(item.name))}, but {item.condition.field} says that it is not written")
+                self.fail(f"is {self.shown(get(item.name))}, but {item.condition.field} excludes this field")
 
     # ------------------------------------------------------------ types
 
@@ -202,7 +202,7 @@ class LayoutWriter(ValueWalk):
             except struct_error:
                 self.fail(f"a length of {size} does not fit the {code.name} before it")
         elif size + code.bias > UVARINT_MAX:
-            self.fail(f"a length of {size} is above what a length may be")
+            self.fail(f"a length of {size} is too large")
         else:
             out += uvarint_bytes(to_zigzag(size) if code.zigzag else size + code.bias)
 
@@ -255,7 +255,7 @@ class LayoutWriter(ValueWalk):
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
-            self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
+            self.fail(f"has {key}, the key of element {twin}; keys must be unique")
 
     def shown_key(self, name: str, value: Any) -> str:
         with self.at(name):
@@ -263,7 +263,7 @@ class LayoutWriter(ValueWalk):
 
     def in_order(self, type: Array, values: Any) -> None:
         if type.filled and not values:
-            self.fail("is empty; it has at least one element, or else it is left out")
+            self.fail("is empty; leave it out, or give at least one element")
         order = type.order
         keys = [key_of(order, value) for value in values] if order else []
         if any(one >= two for one, two in pairwise(keys)):

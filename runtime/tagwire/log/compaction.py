@@ -107,9 +107,9 @@ DAY_MS: Final = 86_400_000
 
 KEPT: Final = {
     "latest": "the last of its key",
-    "tombstone": "a tombstone whose time has not come",
+    "tombstone": "a tombstone that has not expired",
     "no_flag": "a null value without the tombstone flag, which counts as a value",
-    "marker": "a marker whose transaction has records left, or whose time has not come",
+    "marker": "a marker that has not expired, or whose transaction still has records",
     "control": "a control record that ends no transaction",
     "last_offset": "the last offset of the log, in a format without empty batches",
 }
@@ -117,7 +117,7 @@ KEPT: Final = {
 REMOVED: Final = {
     "superseded": "a later record has its key",
     "expired_tombstone": "a tombstone whose time has passed",
-    "aborted": "of a transaction that was aborted",
+    "aborted": "from an aborted transaction",
     "expired_marker": "a marker whose transaction has no records left, and whose time has passed",
     "no_key": "has no key",
 }

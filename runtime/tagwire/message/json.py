@@ -330,7 +330,7 @@ class _Reader:
             if twin is not None:
                 key = key_text(keys.names, element, self.shown_key(row))
                 self.path.append(index)
-                self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
+                self.fail(f"has {key}, the key of element {twin}; keys must be unique")
 
     def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
         if type_name.startswith("[]"):

@@ -229,7 +229,7 @@ class _Conversion:
         low, high = _range(self.target, "max_timestamp")
         nearest = min(max(batch.max_timestamp - base, low), high) + base
         if nearest != batch.max_timestamp:
-            self.lose("max_timestamp", batch.max_timestamp, f"{nearest} is the nearest that fits there")
+            self.lose("max_timestamp", batch.max_timestamp, f"{nearest} is the nearest value that fits that format")
         return nearest
 
     # ------------------------------------------------------------ records
@@ -245,15 +245,15 @@ class _Conversion:
             headers.sort(key=lambda header: key_of(order, {order.field: header[0]}))
         changes: dict[str, Any] = {"headers": tuple(headers)}
         if record.timestamp != -1 and not self.has_timestamps:
-            self.lose(f"{path}.timestamp", record.timestamp, "messages have no timestamp there")
+            self.lose(f"{path}.timestamp", record.timestamp, "messages have no timestamp in that format")
             changes["timestamp"] = -1
         if self.hides_timestamps and record.timestamp != self.batch.max_timestamp:
             self.lose(f"{path}.timestamp", record.timestamp, "a message has no timestamp other than its append time")
         attributes = changes["attributes"] = self.attributes(record)
         if attributes != record.attributes:
-            reason = "these bits say something else there"
+            reason = "these bits have another meaning in that format"
             if self.target.records is None:
-                reason = "records have no attributes of their own there"
+                reason = "records have no attributes in that format"
             self.lose(f"{path}.attributes", record.attributes, reason)
         changes |= self.tombstone(path, record)
         return record.replace(**changes)
@@ -267,10 +267,10 @@ class _Conversion:
         if self.has_tombstone:
             return {"tombstone": record.is_tombstone}
         if record.tombstone and record.value is not None:
-            self.lose(f"{path}.value", record.value, "a tombstone has a null value there")
+            self.lose(f"{path}.value", record.value, "a tombstone has a null value in that format")
             return {"tombstone": None, "value": None}
         if record.tombstone is False and record.value is None:
-            self.lose(f"{path}.tombstone", False, "a null value is a tombstone there")
+            self.lose(f"{path}.tombstone", False, "a null value is a tombstone in that format")
         return {"tombstone": None}
 
     def headers(self, path: str, record: Record) -> Iterator[Header]:
@@ -278,7 +278,7 @@ class _Conversion:
         for index, (key, value) in enumerate(record.headers):
             at = f"{path}.headers[{index}]"
             if not self.has_headers:
-                self.lose(at, (key, value), "records have no headers there")
+                self.lose(at, (key, value), "records have no headers in that format")
             elif not isinstance(key, self.header_key):
                 kind = "int32" if self.header_key is int else "text"
                 self.lose(at, (key, value), f"header keys are {kind} there")

@@ -271,7 +271,7 @@ class _Conversion:
             return carried.data
         left = len(carried.data) - read
         if left:
-            self.losses.append(RecordLoss(f"{carried.path}[{len(parts)}]", left, "these bytes are a batch cut off"))
+            self.losses.append(RecordLoss(f"{carried.path}[{len(parts)}]", left, "a truncated batch"))
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:

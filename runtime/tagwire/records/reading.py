@@ -102,7 +102,7 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         return right[0]
     both = " and ".join(each.name for each in candidates)
     if right:
-        _refuse(pos, f"a batch that is right as {both}", "one of them; name the format, and it alone")
+        _refuse(pos, f"a batch that is valid as {both}", "one of them; give only that format")
     _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(faults)}", "one of them")
 
 

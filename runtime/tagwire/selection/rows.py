@@ -129,7 +129,7 @@ class Changes:
                 setattr(owner, line[-1].name, value)
             elif value is not None:  # fields inside a null are read as None
                 path = ".".join(step.name for step in line)
-                self._refuse(f"an appended row can't set {path}, which is behind a null; append a {element.__name__}")
+                self._refuse(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
         return made
 
     def _refuse(self, reason: str) -> NoReturn:

@@ -138,7 +138,7 @@ class DecimalType(BinaryType):
 
     @property
     def text_form(self) -> str:  # type: ignore[override]
-        return f"a number of at most {self.precision} digits, {self.scale} of them behind the point"
+        return f"a number of at most {self.precision} digits, {self.scale} of them after the decimal point"
 
     @property
     def samples(self) -> Any:  # type: ignore[override]

@@ -196,7 +196,7 @@ def test_compact(tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert out.splitlines()[:3] == [
         "0\tremoved\ta later record has its key",
-        "1\tkept\ta tombstone whose time has not come",
+        "1\tkept\ta tombstone that has not expired",
         "2\tkept\tthe last of its key",
     ]
     assert out.splitlines()[-1] == f"{folder}: compacted up to offset 3: the active segment begins there"

@@ -26,7 +26,7 @@ def test_convert() -> None:
 
 def test_convert_says_what_is_lost() -> None:
     code, out, err = run("convert", "v1", data=PACKED)
-    assert code == 1 and "batch at offset 5: records[0].headers[0]: records have no headers there" in err
+    assert code == 1 and "batch at offset 5: records[0].headers[0]: records have no headers in that format" in err
     assert [len(batch) for batch in read_batches(out)] == [1]
     assert run("convert", "v1", "--refuse-loss", data=PACKED)[:2] == (1, b"")
 

@@ -358,7 +358,7 @@ def test_an_enclosing_length_has_to_fit() -> None:
 
 def test_what_a_bit_says_is_absent_is_not_dropped_in_silence() -> None:
     value = {**V3_VALUE, "body": {**V3_VALUE["body"], "records": [{**RECORD, "attributes": 1}]}}  # type: ignore[dict-item]
-    with pytest.raises(EncodeError, match="is 1, but attributes says that it is not written") as caught:
+    with pytest.raises(EncodeError, match="is 1, but attributes excludes this field") as caught:
         encode(V3, value)
     assert caught.value.path == "body.records[0].attributes"
 

@@ -289,11 +289,11 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
 @pytest.mark.parametrize(
     ("layout", "value", "reason"),
     [
-        (FRAMED[3][0], {"magic": 3}, "is 3, but it is 2 always"),
+        (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
         (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "does not ascend by key, each once"),
         (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "does not ascend by key, each once"),
         (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "does not ascend by key, each once"),
-        (FRAMED[6][0], {"pairs": []}, "is empty; it has at least one element, or else it is left out"),
+        (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
     ],
 )
 def test_framed_values_that_are_refused(layout: Layout, value: dict[str, Any], reason: str) -> None:

@@ -261,6 +261,6 @@ def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
     for to in ("v0", "v1", "v2", "v3", "kip82-int"):
         converted, losses = convert(batch, to)
         assert [each.value for each in converted] == [None]
-        assert ("records[0].tombstone", "a null value is a tombstone there") in [
+        assert ("records[0].tombstone", "a null value is a tombstone in that format") in [
             (loss.path, loss.reason) for loss in losses
         ]

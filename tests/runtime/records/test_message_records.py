@@ -52,7 +52,7 @@ def read(message: Any, version: int | None = None, **how: Any) -> list[list[list
 
 @pytest.mark.parametrize(
     ("version", "format", "found"),
-    [(3, "v1", "magic 1"), (2, "v0", "magic 0"), (2, "kip87", "magic 2"), (3, "kip87", "")],
+    [(3, "v1", "magic 1"), (2, "v0", "magic 0"), (2, "kip87", "magic 2"), (3, "kip87", "crc at byte 17")],
 )
 def test_a_request_has_the_format_of_its_version(version: int, format: str, found: str) -> None:
     with pytest.raises(DecodeError, match=found):
@@ -199,14 +199,14 @@ def test_a_fetch_answer_for_an_old_reader() -> None:
     assert old.responses[0].partitions[1] == got.responses[0].partitions[1]
 
 
-HEADERLESS = "records have no headers there"
+HEADERLESS = "records have no headers in that format"
 
 
 @pytest.mark.parametrize(
     ("package", "found", "format", "left", "reason"),
     [
         (kip82_int, HEADERS, "kip82-int", Record(0, 300, b"k", b"v"), HEADERLESS),
-        (kip87, TOMBSTONE, "kip87", Record(0, 300, b"k", None), "a tombstone has a null value there"),
+        (kip87, TOMBSTONE, "kip87", Record(0, 300, b"k", None), "a tombstone has a null value in that format"),
     ],
 )
 @pytest.mark.parametrize("make", [answer, request])
@@ -221,7 +221,7 @@ def test_the_drafts_messages_for_readers_of_v2(
     assert [(batch.format, batch.compression) for batch in field] == [("v1", "gzip")]
     older, lost = convert_records(message, 1)
     assert read(older, 1) == [[[left.replace(timestamp=-1)]]]
-    assert sorted({loss.reason for loss in lost}) == sorted({reason, "messages have no timestamp there"})
+    assert sorted({loss.reason for loss in lost}) == sorted({reason, "messages have no timestamp in that format"})
     with pytest.raises(EncodeError, match=reason):
         convert_records(message, 2, on_loss="error")
 

@@ -289,7 +289,7 @@ def test_rows_appended_through_a_struct_that_is_null_by_default() -> None:
     groups = select(cls, "groups[].group_id", "groups[].topology.epoch")
     data = groups.rewrite(cls().encode(0), 0, lambda *row: row, append=[("g", None)])
     assert groups.read(data, 0) == [("g", None)]
-    with pytest.raises(EncodeError, match=r"can't set topology.epoch, which is behind a null"):
+    with pytest.raises(EncodeError, match=r"can't set topology.epoch, which is inside a null"):
         groups.rewrite(data, 0, lambda *row: row, append=[("g", 5)])
 
 

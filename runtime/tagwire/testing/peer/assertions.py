@@ -60,7 +60,7 @@ def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
     for each in expected:
         found = next((request for request in requests if _is(request, each)), None)
         if found is None:
-            text = f"no such {_name(each)} was received behind {before}"
+            text = f"no such {_name(each)} was received after {before}"
             if isinstance(each, Message):
                 with showing_sensitive():
                     text += f": {each!r}"

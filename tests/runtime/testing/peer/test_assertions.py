@@ -81,9 +81,9 @@ def test_too_many_are_listed(peer: MockPeer) -> None:
 
 
 def test_a_wrong_order(peer: MockPeer) -> None:
-    with pytest.raises(AssertionError, match="no such MetadataRequest was received behind #3 HeartbeatRequest"):
+    with pytest.raises(AssertionError, match="no such MetadataRequest was received after #3 HeartbeatRequest"):
         peer.assert_order(BEAT, kafka.MetadataRequest)
-    with pytest.raises(AssertionError, match=r"no such HeartbeatRequest was received behind the start: .*group_id='x'"):
+    with pytest.raises(AssertionError, match=r"no such HeartbeatRequest was received after the start: .*group_id='x'"):
         peer.assert_order(BEAT.replace(group_id="x"))
 
 
