@@ -13,12 +13,12 @@ from click.testing import CliRunner
 import tagwire
 import tagwire_cli
 import tagwire_messages as kafka
-from tagwire.records import Record, build, read_batches
+from tagwire.records import BatchBuilder, Record, build, read_batches
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer import MockPeer, Reply
 from tagwire_cli.app import app
 from tagwire_messages.fetch_request import FetchTopic
-from tagwire_messages.fetch_response import FetchableTopicResponse
+from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionData
 from tagwire_messages.join_group_response import JoinGroupResponseMember
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
@@ -382,3 +382,26 @@ def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
     assert [row[:3] for row in rows[1:3]] == [["2", "MetadataResponse", f] for f in ("brokers[]", "controller_id")]
     assert rows[3][:2] == ["1", "HeartbeatResponse"] and "missing: the server closed the connection" in out
     assert run(file, peer.address, "--summary", "--json")[0] == 2
+
+
+def fetched(timestamp: int, value: bytes = b"v") -> Any:
+    """Return a response with a record and the marker that commits it, which the broker wrote at this time."""
+    ids: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    data = BatchBuilder("v2", base_sequence=0, **ids).append(b"k", value, timestamp=5).build()
+    marker = BatchBuilder("v2", base_offset=1, is_control=True, **ids)
+    marker.append(bytes.fromhex("00000001"), bytes(6), timestamp=timestamp)
+    partition = PartitionData(records=data.encode() + marker.build().encode())
+    return kafka.FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])])
+
+
+def test_only_differences_that_mean_something_and_each_once(peer: MockPeer, tmp_path: Path) -> None:
+    peer.on(kafka.FetchRequest).reply([fetched(20), fetched(20, b"w")])
+    fetches = [frame(kafka.FetchRequest(), 4, 2), frame(fetched(10), 4, 2)]
+    metadata = [ASKED, frame(OTHER, 12)]
+    code, out, _ = run(capture(tmp_path, *fetches, *metadata, *metadata, *fetches), peer.address)
+    lines = [line for line in out.splitlines() if "expected" not in line]
+    assert (code, lines) == (1, [
+        "line 4, connection r 1: MetadataResponse v12 differs",
+        "line 6, connection r 1: MetadataResponse v12 differs as in line 4",
+        "line 8, connection r 1: FetchResponse v4 differs",
+    ])  # fmt: skip

@@ -114,7 +114,7 @@ def command(
     played = list(steps(registry, chosen, file))
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
-    show = summary.add if as_summary else _show_json if as_json else _show
+    show = summary.add if as_summary else _show_json if as_json else _Lines().show
     results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced, retry=retry))
     summary.show()
     requests = sum(step.is_request for step in played)
@@ -189,17 +189,27 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
     return "missing" if answer.data is None else "differs" if found else "same"
 
 
-def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
-    from tagwire.testing.peer.assertions import difference_lines
+class _Lines:
+    """Prints the differences of each response, unless an earlier response to the same API had the same ones."""
 
-    step = answer.step
-    what = f"line {step.line}, connection {step.connection or '?'}: {name} v{step.version}"
-    if answer.data is None:
-        write_line(f"{what} is missing: {answer.reason}")
-    elif found:
-        write_line(f"{what} differs")
-        for line in difference_lines(found):
-            write_line(f"    {line}")
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
+
+    def show(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
+        """Print a line for a missing response, and lines for a response that differs."""
+        from tagwire.testing.peer.assertions import difference_lines
+
+        step = answer.step
+        what = f"line {step.line}, connection {step.connection or '?'}: {name} v{step.version}"
+        first = self._shown.setdefault((name, tuple(found)), step.line)
+        if answer.data is None:
+            write_line(f"{what} is missing: {answer.reason}")
+        elif found and first != step.line:
+            write_line(f"{what} differs as in line {first}")
+        elif found:
+            write_line(f"{what} differs")
+            for line in difference_lines(found):
+                write_line(f"    {line}")
 
 
 class _Summary:

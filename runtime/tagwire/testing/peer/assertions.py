@@ -112,6 +112,7 @@ def _summary(journal: Journal) -> list[str]:
 
 
 _MOST: Final = 12
+_LONGEST: Final = 300
 MISSING: Final = object()
 """Marks an element that only the other array has."""
 
@@ -136,8 +137,9 @@ def by_position(
 
 
 def differences(
-    expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = ()
-) -> Iterator[Difference]:
+    expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = (),
+    are_equal: Callable[[Any, Any], bool] = same,
+) -> Iterator[Difference]:  # fmt: skip
     """Yield the innermost fields in which two messages or values differ, in order; secrets are hidden."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
@@ -146,20 +148,23 @@ def differences(
             inner = f"{path}.{name}" if path else name
             one, other = getattr(expected, name), getattr(received, name)
             if name not in secrets:
-                yield from differences(one, other, inner, pairs, key_names.get(name, ()))
+                yield from differences(one, other, inner, pairs, key_names.get(name, ()), are_equal)
             elif not same(one, other):
                 yield Difference(inner, HIDDEN, HIDDEN)
     elif isinstance(expected, (tuple, list)) and isinstance(received, (tuple, list)):
         for at, (one, other) in enumerate(pairs(expected, received, keys)):
-            yield from differences(one, other, f"{path}[{at}]", pairs)
-    elif expected is MISSING or received is MISSING or not same(expected, received):
+            yield from differences(one, other, f"{path}[{at}]", pairs, (), are_equal)
+    elif expected is MISSING or received is MISSING or not are_equal(expected, received):
         yield Difference(path, _text(expected), _text(received))
 
 
 def _text(value: object) -> str:
     if value is MISSING:
         return "nothing"
-    return repr(value) if isinstance(value, (Struct, dict)) else shown(value)
+    if not isinstance(value, (Struct, dict)):
+        return shown(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def difference_lines(found: list[Difference]) -> list[str]:
